@@ -1,0 +1,30 @@
+# One static library a folder, one test executable a subject.
+
+# thinwire_library(<folder> SOURCES ... DEPENDS ...): target thinwire_<folder>.
+function(thinwire_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(thinwire_${folder} STATIC ${ARG_SOURCES})
+  target_link_libraries(thinwire_${folder} PUBLIC thinwire_flags ${ARG_DEPENDS})
+endfunction()
+
+# thinwire_program(<name> SOURCES ... DEPENDS ...): an executable in build/bin.
+function(thinwire_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE thinwire_flags ${ARG_DEPENDS})
+endfunction()
+
+# thinwire_test(<name> LABEL <label> SOURCES ... DEPENDS ... [ARGUMENTS ...] [TIMEOUT s]):
+# a GoogleTest executable, run by ctest as one test.
+function(thinwire_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;ARGUMENTS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE thinwire_flags ${ARG_DEPENDS} GTest::gmock_main)
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
+    SKIP_REGULAR_EXPRESSION "everything skipped:")
+endfunction()

@@ -1,0 +1,83 @@
+// Engine: runs Plans over the connections of one group. Knows when, never what.
+//
+// Owner: one collective communicator (plugin/collnet.cc), which serialises all calls with its
+// lock. Nothing blocks. Memory is bounded: `max_requests` requests and `max_tiles` running tiles
+// with their staging, all allocated at creation; what cannot start waits in submission order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/data_type.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "collectives/plan.h"
+#include "compression/codec.h"
+#include "transports/transport.h"
+
+namespace thinwire::collectives {
+
+enum class SchedulePolicy : std::uint8_t { automatic, ring, direct };
+
+struct EngineOptions {
+  SchedulePolicy schedule = SchedulePolicy::automatic;
+  compression::CodecId codec = compression::CodecId::none;
+  std::size_t compress_min_bytes = 0;  // shorter vectors stay exact
+  std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
+  int max_requests = 128;
+  int max_tiles = 64;
+};
+
+// The ranks of a communicator. connections[r] is the link to rank r, null for `rank` itself and
+// for ranks no Plan names. The Endpoint and the connections outlive the Engine.
+struct Group {
+  int rank = 0;
+  int ranks = 1;
+  transports::Endpoint* endpoint = nullptr;
+  std::vector<transports::Connection*> connections;
+};
+
+// One collective, the same on every rank but for the pointers. Vectors are in elements of `type`.
+// all_reduce: input and output hold `piece_count[0] + ...` elements. all_gather: rank r's slice is
+// piece r; input points at this rank's piece, output at the window. reduce_scatter: input points
+// at the window, output at this rank's piece. input and output may be the same address
+// (all_reduce), or this rank's piece may already lie in its place in output (all_gather).
+struct Call {
+  Collective collective = Collective::all_reduce;
+  const void* input = nullptr;
+  void* output = nullptr;
+  DataType type = DataType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::size_t count = 0;  // all_reduce: elements of the whole vector
+  // all_gather and reduce_scatter: elements of each rank's piece within the window, in rank
+  // order; empty for all_reduce, whose split is the engine's own (geometry.h).
+  std::vector<std::size_t> piece_counts;
+};
+
+class Request;  // opaque; owned by the Engine's pool
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Validates options and group, allocates everything. `log` outlives the Engine.
+  static Result<std::unique_ptr<Engine>> create(const EngineOptions& options, const Group& group,
+                                                const Log& log);
+
+  // Starts a collective. would_block: no request free, nothing was taken. Collectives start in
+  // submission order, which must be the same on every rank.
+  virtual Result<Request*> submit(const Call& call) = 0;
+
+  // Drives transport and steps; returns the sticky failure of the communicator, if any.
+  virtual Status poll() = 0;
+
+  // After poll(): true once `request` is done, which gives it back (do not use it again);
+  // `bytes`, if not null, is written with the output's bytes on this rank.
+  virtual Result<bool> test(Request* request, std::size_t* bytes) = 0;
+
+  virtual bool idle() const = 0;
+};
+
+}  // namespace thinwire::collectives

@@ -1,0 +1,70 @@
+// Plan: what one rank does in a collective, as data. Immutable once built; any thread.
+//
+// A Plan knows pieces, not bytes: a collective's vector is split into `pieces` ranges (see
+// geometry.h) and long ranges are cut into tiles; the Engine runs the same Plan once per tile.
+// Steps name per-run slots: wire slots hold a piece as it travels, accumulator slots hold sums in
+// accumulator_type(). A step runs when all steps it depends on have finished. Builders are pure
+// functions of (rank, ranks): schedules/*.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinwire::collectives {
+
+enum class StepKind : std::uint8_t {
+  encode_input,  // wire[w]  = encode(input[piece])
+  load_input,    // acc[a]   = input[piece]
+  add_input,     // acc[a]   = acc[a] op input[piece]
+  load_wire,     // acc[a]   = decode(wire[w])
+  add_wire,      // acc[a]   = acc[a] op decode(wire[w])
+  encode_acc,    // wire[w]  = encode(acc[a]), rounded to the element type where there is no codec
+  send,          // wire[w]  -> peer, as message `message`
+  receive,       // wire[w]  <- peer, message `message`
+  decode,        // output[piece] = decode(wire[w])
+  store_acc,     // output[piece] = acc[a] (reduce-scatter: the result never travels)
+  copy_input,    // output[piece] = input[piece] (all-gather: own slice)
+};
+
+using StepIndex = std::int32_t;
+
+struct Step {
+  StepKind kind{};
+  std::int32_t piece = -1;
+  std::int32_t wire = -1;
+  std::int32_t acc = -1;
+  std::int32_t peer = -1;
+  // Pairs a send with its receive: unique among the messages from one rank to another in a Plan.
+  std::int32_t message = -1;
+  std::int32_t first_dependency = 0;  // into Plan::dependencies
+  std::int32_t dependency_count = 0;
+};
+
+enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter };
+
+struct Plan {
+  std::string schedule;  // "ring", "direct"
+  Collective collective{};
+  int rank = 0;
+  int ranks = 1;
+  int pieces = 1;
+  int wire_slots = 0;
+  int acc_slots = 0;
+  std::vector<Step> steps;  // in an order in which they could run one by one
+  std::vector<StepIndex> dependencies;
+
+  std::span<const StepIndex> dependencies_of(const Step& step) const {
+    return {dependencies.data() + step.first_dependency,
+            static_cast<std::size_t>(step.dependency_count)};
+  }
+};
+
+// One line a step, stable, for golden tests and `thinwire plan`.
+std::string to_text(const Plan& plan);
+
+// The ranks this Plan exchanges messages with, ascending.
+std::vector<int> peers_of(const Plan& plan);
+
+}  // namespace thinwire::collectives
