@@ -1,0 +1,27 @@
+// The last line before NCCL: nothing thrown may cross into C. Any thread.
+#pragma once
+
+#include "base/nccl_abi/types.h"
+
+namespace thinwire::plugin::abi {
+
+template <auto kFunction>
+struct Guard;
+
+template <class... Arguments, tw_nccl_result_t (*kFunction)(Arguments...)>
+struct Guard<kFunction> {
+  static tw_nccl_result_t call(Arguments... arguments) noexcept {
+    try {
+      return kFunction(arguments...);
+    } catch (...) {
+      return tw_nccl_internal_error;
+    }
+  }
+};
+
+// What every entry of an exported table is: `function`, with anything thrown turned into
+// ncclInternalError.
+template <auto kFunction>
+inline constexpr auto guarded = &Guard<kFunction>::call;
+
+}  // namespace thinwire::plugin::abi
