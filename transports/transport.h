@@ -24,8 +24,11 @@ inline constexpr std::size_t kHandleBytes = 128;  // NCCL_NET_HANDLE_MAXSIZE
 inline constexpr std::size_t kMaxHelloBytes = 64;
 inline constexpr int kMaxGroupedReceives = 8;
 
+inline constexpr std::uint32_t kHandleMagic = 0x49575754;  // "TWWI" in memory
+
 // What a listener gives to its peers, opaque to the layers above. The first 8 bytes of every
-// transport's handle are kHandleMagic and a format version; docs/wire_format.md has the rest.
+// transport's handle are kHandleMagic (32 bits), a format version (16) and the transport's number
+// (16: 1 tcp, 2 memory); docs/wire_format.md has the rest.
 struct Handle {
   std::array<std::byte, kHandleBytes> bytes{};
 };

@@ -11,6 +11,10 @@ void discard_line(LogLevel, const char*, int, const char*) {}
 
 void PrintTo(const Case& the_case, std::ostream* out) { *out << the_case.name; }
 
+std::string name_of(const ::testing::TestParamInfo<Case>& parameter) {
+  return parameter.param.name;
+}
+
 Bytes pattern(std::size_t count, std::uint64_t seed) {
   Bytes bytes(count);
   std::uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;

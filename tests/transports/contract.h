@@ -28,6 +28,7 @@ struct Case {
   Config config;
 };
 void PrintTo(const Case& the_case, std::ostream* out);
+std::string name_of(const ::testing::TestParamInfo<Case>& parameter);
 
 // Every transport that is built in: contract_cases.cc, one entry each.
 std::vector<Case> cases();

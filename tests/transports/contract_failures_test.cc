@@ -212,8 +212,7 @@ TEST_P(Connections, ListenerDestroyed_WhileConnecting_EndsInPeerLost) {
   EXPECT_EQ(connection.value()->state().code(), Code::peer_lost);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transport, Connections, ::testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Transport, Connections, ::testing::ValuesIn(cases()), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Connections);
 
 }  // namespace

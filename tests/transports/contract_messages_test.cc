@@ -232,8 +232,7 @@ TEST_P(Messages, RandomTraffic_BothWays_MatchesTheModel) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transport, Messages, ::testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Transport, Messages, ::testing::ValuesIn(cases()), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Messages);
 
 }  // namespace
