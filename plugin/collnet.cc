@@ -1,0 +1,255 @@
+#include "plugin/collnet.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugin/agreement.h"
+#include "plugin/engine_options.h"
+#include "plugin/group_links.h"
+#include "plugin/memory.h"
+#include "plugin/net.h"
+
+namespace thinwire::plugin {
+
+CollListener::CollListener(Plugin& plugin, int device)
+    : Object(ObjectKind::coll_listen), plugin_(plugin), device_(device) {
+  plugin_.add_source(this);
+}
+
+CollListener::~CollListener() { plugin_.remove_source(this); }
+
+std::unique_ptr<CollListener> CollListener::create(Plugin& plugin, int device) {
+  std::unique_ptr<CollListener> listener(new CollListener(plugin, device));
+  if (const Status listening = listener->listen(); !listening.ok()) {
+    THINWIRE_WARN(plugin.log(), "cannot listen on device %d: %s (error %d); all ranks will refuse",
+                  device, listening.text(), listening.native());
+  }
+  return listener;
+}
+
+Status CollListener::listen() {
+  auto endpoint = plugin_.transport().open(device_);
+  if (!endpoint.ok()) return endpoint.status();
+  endpoint_ = std::move(endpoint).value();
+  auto listener = endpoint_->listen();
+  if (!listener.ok()) return listener.status();
+  listener_ = std::move(listener).value();
+  handle_ = listener_->handle();
+  return {};
+}
+
+transports::Counters CollListener::counters() {
+  return endpoint_ ? endpoint_->counters() : transports::Counters{};
+}
+
+std::vector<std::size_t> window_pieces(int ranks, std::size_t bytes_per_rank, std::size_t offset,
+                                       std::size_t bytes, std::size_t element_bytes) {
+  std::vector<std::size_t> pieces;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+    const std::size_t begin = std::max(offset, rank * bytes_per_rank);
+    const std::size_t end = std::min(offset + bytes, (rank + 1) * bytes_per_rank);
+    pieces.push_back(end > begin ? (end - begin) / element_bytes : 0);
+  }
+  return pieces;
+}
+
+CollComm::CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoint)
+    : Object(ObjectKind::coll_comm),
+      plugin_(plugin),
+      endpoint_(std::move(endpoint)),
+      requests_(static_cast<std::size_t>(engine_options(plugin.config()).max_requests)) {
+  plugin_.add_source(this);
+}
+
+CollComm::~CollComm() {
+  plugin_.workers().remove(this);
+  plugin_.remove_source(this);
+}
+
+namespace {
+
+// How the time allowed for connecting is spent, so that a rank which misses another still has time
+// to tell the rest.
+struct Schedule {
+  std::int64_t start_ns;
+  std::int64_t budget_ns;
+  std::int64_t at(double fraction) const {
+    return start_ns + static_cast<std::int64_t>(static_cast<double>(budget_ns) * fraction);
+  }
+};
+
+// One phase: make the links, then agree on how that went.
+Verdict connect_phase(GroupLinks& links, int round, std::span<const int> peers,
+                      const std::string& settings, const Schedule& schedule, double begin,
+                      double length) {
+  Ballot mine;
+  mine.settings[settings] = {links.rank()};
+  const std::string failures = links.establish(peers, schedule.at(begin + length * 0.6));
+  if (!failures.empty()) mine.failures.emplace(links.rank(), "cannot reach " + failures);
+  return agree(links, round, mine,
+               {.ballots_ns = schedule.at(begin + length * 0.8),
+                .verdict_ns = schedule.at(begin + length)});
+}
+
+std::string poisoned_ranks(const std::vector<transports::Handle>& handles) {
+  std::string ranks;
+  for (std::size_t rank = 0; rank < handles.size(); ++rank) {
+    if (is_poison(handles[rank])) ranks += " " + std::to_string(rank);
+  }
+  return ranks;
+}
+
+// The tree's links do not depend on the settings that are being compared over it; the Plans' do.
+Verdict connect_all(GroupLinks& links, const Plugin& plugin) {
+  const Schedule schedule{plugin.clock().now_ns(),
+                          plugin.config().connect_timeout_s * 1'000'000'000};
+  const std::string settings = settings_text(plugin.config());
+  const Verdict first = connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings,
+                                      schedule, 0, 0.6);
+  if (first.code != Code::ok) return first;
+  const std::vector<int> peers = collectives::peers_needed(engine_options(plugin.config()),
+                                                           links.rank(), links.ranks());
+  return connect_phase(links, 1, peers, settings, schedule, 0.6, 0.4);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener& listener,
+                                                    std::vector<transports::Handle> handles,
+                                                    int rank) {
+  if (const std::string ranks = poisoned_ranks(handles); !ranks.empty()) {
+    THINWIRE_WARN(plugin.log(), "CollNet connect: these ranks could not listen:%s", ranks.c_str());
+    return Status(Code::peer_lost, "CollNet connect: a rank could not listen");
+  }
+  auto endpoint = plugin.transport().open(listener.device());
+  if (!endpoint.ok()) return endpoint.status();
+  std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
+  const int ranks = static_cast<int>(handles.size());
+  {
+    GroupLinks links(*comm->endpoint_, *listener.listener(), std::move(handles), rank,
+                     plugin.clock(), plugin.log());
+    const Verdict verdict = connect_all(links, plugin);
+    if (verdict.code != Code::ok) {
+      THINWIRE_WARN(plugin.log(), "CollNet connect refused on all %d ranks: %s", ranks,
+                    verdict.text.c_str());
+      return Status(verdict.code, "CollNet connect refused");
+    }
+    comm->links_ = links.take_links();
+  }
+  comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
+  for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
+  auto engine = collectives::Engine::create(engine_options(plugin.config()), comm->group_,
+                                            plugin.log());
+  if (!engine.ok()) return engine.status();
+  comm->engine_ = std::move(engine).value();
+  plugin.workers().add(comm.get());
+  THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks connected, this is rank %d", ranks, rank);
+  return comm;
+}
+
+// `fill` turns a fresh request into the Call to run.
+template <class Fill>
+Result<CollRequest*> CollComm::start(Fill fill) {
+  CollRequest* request = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    request = requests_.try_take();
+    if (request == nullptr) {
+      if (const Status polled = engine_->poll(); polled.failed()) return polled;
+      return Status::would_block();
+    }
+    auto running = engine_->submit(fill(*request));
+    if (!running.ok()) {
+      give_back(request);
+      if (running.status().is_would_block()) (void)engine_->poll().ok();
+      return running.status();
+    }
+    request->comm = this;
+    request->running = running.value();
+  }
+  plugin_.workers().kick();
+  return request;
+}
+
+Result<CollRequest*> CollComm::all_reduce(const collectives::Call& call) {
+  return start([&](CollRequest&) { return call; });
+}
+
+Result<CollRequest*> CollComm::all_gather(collectives::Call call, std::span<const Part> parts) {
+  return start([&](CollRequest& request) {
+    call.output = parts[0].address;
+    if (parts.size() > 1) {
+      std::size_t bytes = 0;
+      for (const Part& part : parts) bytes += part.bytes;
+      request.window.resize(bytes);
+      request.scatter_to.assign(parts.begin(), parts.end());
+      call.output = request.window.data();
+    }
+    return call;
+  });
+}
+
+Result<CollRequest*> CollComm::reduce_scatter(collectives::Call call,
+                                              std::span<const Part> parts) {
+  return start([&](CollRequest& request) {
+    call.input = parts[0].address;
+    if (parts.size() > 1) {
+      request.window.clear();
+      for (const Part& part : parts) {
+        const auto* bytes = static_cast<const std::byte*>(part.address);
+        request.window.insert(request.window.end(), bytes, bytes + part.bytes);
+      }
+      call.input = request.window.data();
+    }
+    return call;
+  });
+}
+
+Result<bool> CollComm::test(CollRequest* request, std::size_t* bytes) {
+  const std::lock_guard lock(mutex_);
+  auto done = engine_->test(request->running, bytes);
+  if (done.ok() && !done.value()) {
+    // The failure, if any, is the request's to report.
+    (void)engine_->poll().ok();
+    done = engine_->test(request->running, bytes);
+  }
+  if (done.ok() && !done.value()) return false;
+  std::size_t offset = 0;
+  for (const Part& part : request->scatter_to) {
+    if (done.ok()) std::memcpy(part.address, request->window.data() + offset, part.bytes);
+    offset += part.bytes;
+  }
+  give_back(request);
+  return done;
+}
+
+void CollComm::give_back(CollRequest* request) {
+  request->scatter_to.clear();
+  request->window.clear();
+  request->comm = nullptr;
+  requests_.give_back(request);
+}
+
+Result<void*> CollComm::register_memory(void* data, std::size_t bytes, int kind) {
+  const std::lock_guard lock(mutex_);
+  return plugin::register_memory(*endpoint_, data, bytes, kind, plugin_.log());
+}
+
+Status CollComm::deregister_memory(void* mhandle) {
+  const std::lock_guard lock(mutex_);
+  return plugin::deregister_memory(*endpoint_, mhandle);
+}
+
+bool CollComm::progress() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return true;
+  (void)engine_->poll().ok();  // sticky: every later call reports it
+  return !engine_->idle();
+}
+
+transports::Counters CollComm::counters() {
+  const std::lock_guard lock(mutex_);
+  return endpoint_->counters();
+}
+
+}  // namespace thinwire::plugin

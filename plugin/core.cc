@@ -1,0 +1,76 @@
+// The functions of core.h that concern neither table alone: contexts, devices, counters.
+#include "plugin/core.h"
+
+#include "plugin/errors.h"
+#include "plugin/process.h"
+
+namespace thinwire::plugin {
+
+namespace {
+constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 40;  // NCCL refuses more
+constexpr int kMaxComms = 65536;
+}  // namespace
+
+tw_nccl_result_t core_init(Table, void** ctx, std::uint64_t, int, tw_nccl_logger_t logger) {
+  return to_nccl(process().open_context(logger, ctx));
+}
+
+tw_nccl_result_t core_finalize(Table, void* ctx) { return to_nccl(process().close_context(ctx)); }
+
+tw_nccl_result_t core_devices(Table, int* count) {
+  const Plugin* plugin = process().plugin();
+  if (plugin == nullptr || count == nullptr) return tw_nccl_internal_error;
+  *count = static_cast<int>(plugin->devices().size());
+  return tw_nccl_success;
+}
+
+tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
+  Plugin* plugin = process().plugin();
+  if (plugin == nullptr || properties == nullptr) return tw_nccl_internal_error;
+  const auto devices = plugin->devices();
+  if (dev < 0 || static_cast<std::size_t>(dev) >= devices.size()) {
+    THINWIRE_WARN(process().log(), "getProperties: device %d, have 0 to %zu", dev,
+                  devices.size() - 1);
+    return tw_nccl_internal_error;
+  }
+  const NicInfo& nic = devices[static_cast<std::size_t>(dev)];
+  *properties = {
+      .name = nic.name.c_str(),
+      .pci_path = nic.pci_path.empty() ? nullptr : nic.pci_path.c_str(),
+      .guid = nic.guid,
+      .ptr_support = tw_nccl_ptr_host,
+      .reg_is_global = false,
+      .force_flush = false,
+      .speed_mbps = nic.speed_mbps,
+      .port = nic.port,
+      .latency_us = 0,
+      .max_comms = kMaxComms,
+      .max_recvs = transports::kMaxGroupedReceives,
+      .max_p2p_bytes = kMaxMessageBytes,
+      .max_coll_bytes = kMaxMessageBytes,
+      .rail_id = tw_nccl_undefined,
+      .plane_id = tw_nccl_undefined,
+  };
+  return tw_nccl_success;
+}
+
+thinwire_counters_v1_t core_counters() {
+  const transports::Counters moved = process().counters();
+  const Tallies& tallies = process().tallies();
+  thinwire_counters_v1_t out{};
+  out.bytes_sent = moved.bytes_sent;
+  out.payload_sent = moved.payload_sent;
+  out.messages_sent = moved.messages_sent;
+  out.unexpected_bytes = moved.unexpected_bytes;
+  out.strangers_refused = moved.strangers_refused;
+  out.sends = tallies.sends;
+  out.receives = tallies.receives;
+  out.all_reduces = tallies.all_reduces;
+  out.all_gathers = tallies.all_gathers;
+  out.reduce_scatters = tallies.reduce_scatters;
+  out.flushes = tallies.flushes;
+  out.peers_lost = tallies.peers_lost;
+  return out;
+}
+
+}  // namespace thinwire::plugin

@@ -1,0 +1,17 @@
+// From the user's settings to the Engine's options, and to what must be equal on all ranks. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/config.h"
+#include "collectives/engine.h"
+
+namespace thinwire::plugin {
+
+collectives::EngineOptions engine_options(const Config& config);
+
+// "NAME=value" lines: the library's version, its protocols' versions and every setting that decides
+// what the ranks exchange.
+std::string settings_text(const Config& config);
+
+}  // namespace thinwire::plugin

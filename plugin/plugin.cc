@@ -1,0 +1,74 @@
+#include "plugin/plugin.h"
+
+#include <algorithm>
+#include <string>
+
+#include "plugin/counters.h"
+#include "plugin/pending_connects.h"
+#include "transports/tcp/tcp_transport.h"
+
+namespace thinwire::plugin {
+
+namespace {
+
+// Heartbeats are answered by workers, so asking for them implies one.
+int worker_threads(const Config& config) {
+  return static_cast<int>(std::max<std::int64_t>(config.workers, config.heartbeat_s > 0 ? 1 : 0));
+}
+
+// Idle workers have nothing to do but heartbeats: four looks per interval.
+std::int64_t worker_idle_us(const Config& config) {
+  return std::max<std::int64_t>(config.heartbeat_s, 1) * 1'000'000 / 4;
+}
+
+}  // namespace
+
+Plugin::Plugin(const Log& log, Config config) : log_(log), config_(std::move(config)), pending_connects_(new PendingConnects) {}
+
+Plugin::~Plugin() = default;
+
+Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
+  auto config = parse_config(process_environment(), log);
+  if (!config.ok()) return config.status();
+  std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
+  plugin->transport_ =
+      std::make_unique<transports::tcp::TcpTransport>(plugin->config_, log, plugin->clock_);
+  if (const Status found = plugin->find_devices(); !found.ok()) return found;
+  plugin->workers_ =
+      std::make_unique<Workers>(worker_threads(plugin->config_), worker_idle_us(plugin->config_));
+  return plugin;
+}
+
+Status Plugin::find_devices() {
+  auto found = transport_->probe();
+  if (!found.ok()) {
+    THINWIRE_WARN(log_, "no usable network device: %s", found.status().text());
+    return found.status();
+  }
+  devices_ = std::move(found).value();
+  for (const NicInfo& nic : devices_) {
+    THINWIRE_INFO(log_, "device %s over %s: %d Mb/s, NUMA %d, %s", nic.name.c_str(),
+                  std::string(transport_->name()).c_str(), nic.speed_mbps, nic.numa_node,
+                  nic.reason.c_str());
+  }
+  return {};
+}
+
+void Plugin::add_source(CounterSource* source) {
+  const std::lock_guard lock(sources_mutex_);
+  sources_.insert(source);
+}
+
+void Plugin::remove_source(CounterSource* source) {
+  const std::lock_guard lock(sources_mutex_);
+  if (sources_.erase(source) > 0) retired_ += source->counters();
+}
+
+transports::Counters Plugin::counters() {
+  const std::lock_guard lock(sources_mutex_);
+  transports::Counters sum = retired_;
+  for (CounterSource* source : sources_) sum += source->counters();
+  return sum;
+}
+
+}  // namespace thinwire::plugin

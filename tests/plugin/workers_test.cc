@@ -1,0 +1,82 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "plugin/workers.h"
+
+namespace thinwire::plugin {
+namespace {
+
+constexpr std::int64_t kHourUs = std::int64_t{3600} * 1'000'000;
+
+class Counting final : public Progressing {
+ public:
+  bool progress() override {
+    ++passes;
+    return busy;
+  }
+  std::atomic<int> passes{0};
+  std::atomic<bool> busy{false};
+};
+
+// Waits, with a deadline that only a hang reaches.
+template <class Condition>
+bool eventually(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(Workers_IdleItem_SleepsUntilKicked, ThenPasses) {
+  Workers workers(1, kHourUs);
+  Counting item;
+  workers.add(&item);
+  workers.kick();
+  ASSERT_TRUE(eventually([&] { return item.passes > 0; }));
+  for (int round = 0; round < 5; ++round) {
+    const int before = item.passes;
+    workers.kick();
+    ASSERT_TRUE(eventually([&] { return item.passes > before; }));
+  }
+  workers.remove(&item);
+}
+
+TEST(Workers_BusyItem_IsDrivenWithoutKicks, UntilIdle) {
+  Workers workers(2, kHourUs);
+  Counting item;
+  item.busy = true;
+  workers.add(&item);
+  workers.kick();
+  ASSERT_TRUE(eventually([&] { return item.passes > 1000; }));
+  workers.remove(&item);
+}
+
+TEST(Workers_RemovedItem_IsNeverTouchedAgain, EvenWhenBusy) {
+  Workers workers(2, 1);
+  for (int round = 0; round < 200; ++round) {
+    auto item = std::make_unique<Counting>();
+    item->busy = true;
+    workers.add(item.get());
+    workers.kick();
+    workers.remove(item.get());
+  }
+}
+
+TEST(Workers_None_AcceptEverything, AndDoNothing) {
+  Workers workers(0, 1);
+  Counting item;
+  workers.add(&item);
+  workers.kick();
+  workers.remove(&item);
+  workers.stop();
+  EXPECT_TRUE(workers.none());
+  EXPECT_EQ(item.passes, 0);
+}
+
+}  // namespace
+}  // namespace thinwire::plugin
