@@ -1,0 +1,40 @@
+// BlockCodec: what the block-scaled codecs share, given a Format. Immutable; any thread.
+//
+// Frame: header | a code a block | a payload a element | escapes, in block order. Works in tiles
+// of kTileBlocks blocks so that the passes over one tile meet it in the first-level cache.
+//
+// A Format says what a code, a scale and a payload are:
+//   Code, Payload        unsigned integers on the wire
+//   kId, kName, kRule    kRule bounds what one scale may cover (segments.h)
+//   kSegmentedCode       the block's escape is: u8 m, m x u8 end, (m + 1) x Code
+//   kRawCode, kHasRaw    the block travels as it is: its first n bytes as payload, the rest escape
+//   max_escape_bytes(n, element_bytes)
+//   code_for(absmax)     kRawCode where no scale serves
+//   is_plain(code), scaling(code), unscaling(code)     factors of encode and decode
+//   is_scalar(code)      encode_one is needed, the kernel does not do
+//   encode_one, decode_one, encode_blocks, decode_blocks, decode_add_blocks
+#pragma once
+
+#include "compression/codec.h"
+#include "compression/frame.h"
+#include "compression/segments.h"
+
+namespace thinwire::compression {
+
+template <class Format>
+class BlockCodec final : public Codec {
+ public:
+  CodecId id() const override { return Format::kId; }
+  std::string_view name() const override { return Format::kName; }
+  bool lossy() const override { return true; }
+  bool supports(DataType type) const override { return is_compressible(type); }
+  std::size_t max_encoded_bytes(std::size_t count, DataType type) const override;
+  std::size_t encode(const void* elements, DataType type, std::size_t count,
+                     std::byte* wire) const override;
+  Status decode(const std::byte* wire, std::size_t wire_bytes, DataType type, std::size_t count,
+                void* elements) const override;
+  Status decode_add(const std::byte* wire, std::size_t wire_bytes, std::size_t count,
+                    float* accumulator) const override;
+};
+
+}  // namespace thinwire::compression

@@ -1,0 +1,110 @@
+// The bits of floating types: conversions the scalar reference is made of. Pure; any thread.
+//
+// Only for translation units built with the baseline instruction set (see kernels/kernels.h).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace thinwire::compression {
+
+static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
+
+inline constexpr std::uint32_t kInfinityBits = 0x7f800000u;
+inline constexpr std::uint32_t kCanonicalNanBits = 0x7fc00000u;
+
+inline std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+inline float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+inline std::uint32_t magnitude_bits(float value) { return bits_of(value) & 0x7fffffffu; }
+
+inline float float_from_bfloat16(std::uint16_t bits) {
+  return float_of(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// Round to nearest even; NaN keeps sign and leading payload and becomes quiet.
+inline std::uint16_t bfloat16_from_float(float value) {
+  const std::uint32_t bits = bits_of(value);
+  if ((bits & 0x7fffffffu) > kInfinityBits) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+// NaN keeps sign and payload and becomes quiet, as the processors' own instructions do.
+inline float float_from_float16(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1fu;
+  const std::uint32_t mantissa = half & 0x3ffu;
+  if (exponent == 0x1f) {
+    const std::uint32_t quiet = mantissa != 0 ? 0x400000u : 0u;
+    return float_of(sign | kInfinityBits | quiet | (mantissa << 13));
+  }
+  if (exponent == 0) {  // mantissa * 2^-24, exact
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return float_of(sign | bits_of(magnitude));
+  }
+  return float_of(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+// Round to nearest even, overflow to Inf; NaN keeps sign and leading payload and becomes quiet.
+inline std::uint16_t float16_from_float(float value) {
+  const std::uint32_t bits = bits_of(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > kInfinityBits) {
+    return static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
+  }
+  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
+  if (magnitude < 0x38800000u) {  // subnormal: let an addition round at 2^-24
+    const float rounded = float_of(magnitude) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (bits_of(rounded) - bits_of(0.5f)));
+  }
+  const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+  return static_cast<std::uint16_t>(sign | ((rounded - (112u << 23)) >> 13));
+}
+
+// An 8-bit float with `kMantissaBits`; the others are exponent and sign. OCP 8-bit floating point
+// specification 1.0: e4m3 has no Inf, one NaN (0x7f) and the maximum 448; e5m2 is IEEE-like.
+template <int kMantissaBits>
+float float_from_float8(std::uint8_t byte) {
+  constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
+  const std::uint32_t sign = static_cast<std::uint32_t>(byte & 0x80u) << 24;
+  const std::uint32_t magnitude = byte & 0x7fu;
+  if (kMantissaBits == 3 && magnitude == 0x7f) return float_of(sign | kCanonicalNanBits);
+  if (kMantissaBits == 2 && magnitude >= 0x7c) {
+    return float_of(sign | (magnitude == 0x7c ? kInfinityBits : kCanonicalNanBits));
+  }
+  const std::uint32_t exponent = magnitude >> kMantissaBits;
+  const std::uint32_t mantissa = magnitude & ((1u << kMantissaBits) - 1);
+  if (exponent == 0) {
+    const float unit = float_of(static_cast<std::uint32_t>(127 + 1 - kBias - kMantissaBits) << 23);
+    return float_of(sign | bits_of(static_cast<float>(mantissa) * unit));
+  }
+  return float_of(sign | ((exponent + 127 - kBias) << 23) | (mantissa << (23 - kMantissaBits)));
+}
+
+// Round to nearest even; finite values saturate; NaN stays NaN; Inf stays Inf where the format
+// has one (e5m2) and is NaN where it has none (e4m3).
+template <int kMantissaBits>
+std::uint8_t float8_from_float(float value) {
+  constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
+  constexpr std::uint32_t kLargest = kMantissaBits == 3 ? 0x7eu : 0x7bu;
+  constexpr std::uint32_t kInfinity = kMantissaBits == 3 ? 0x7fu : 0x7cu;
+  const std::uint32_t bits = bits_of(value);
+  const auto sign = static_cast<std::uint32_t>((bits >> 24) & 0x80u);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > kInfinityBits) return static_cast<std::uint8_t>(sign | 0x7fu);
+  if (magnitude == kInfinityBits) return static_cast<std::uint8_t>(sign | kInfinity);
+  std::uint32_t result;
+  if (magnitude < (static_cast<std::uint32_t>(128 - kBias) << 23)) {
+    // Subnormal: adding 2^(23 + exponent of the last place) rounds there.
+    const float round = float_of(static_cast<std::uint32_t>(127 + 24 - kBias - kMantissaBits) << 23);
+    result = bits_of(float_of(magnitude) + round) - bits_of(round);
+  } else {
+    constexpr int kShift = 23 - kMantissaBits;
+    const std::uint32_t odd = (magnitude >> kShift) & 1u;
+    const std::uint32_t rounded = magnitude + ((1u << (kShift - 1)) - 1) + odd;
+    result = (rounded - (static_cast<std::uint32_t>(127 - kBias) << 23)) >> kShift;
+  }
+  return static_cast<std::uint8_t>(sign | (result < kLargest ? result : kLargest));
+}
+
+}  // namespace thinwire::compression
