@@ -101,14 +101,15 @@ inline constexpr std::array kSettings{
             .field = &Config::heartbeat_s,
             .maximum = 3600,
             .unit = Unit::seconds,
-            .help = "Interval of heartbeats that find stopped processes. 0: off. Needs "
-                    "THINWIRE_WORKERS of at least 1 to be answered while a rank computes."},
-    Setting{.section = "Time",
-            .name = "THINWIRE_WORKERS",
-            .field = &Config::workers,
-            .maximum = 64,
-            .help = "Progress threads per communicator. 0: NCCL's own progress thread does the "
-                    "work."},
+            .help =
+                "Interval of heartbeats that find stopped processes. 0: off. Above 0 there is at "
+                "least one worker, which answers while the rank computes."},
+    Setting{
+        .section = "Time",
+        .name = "THINWIRE_WORKERS",
+        .field = &Config::workers,
+        .maximum = 64,
+        .help = "Progress threads of the plugin. 0: NCCL's own progress thread does all the work."},
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_STREAMS",
             .field = &Config::tcp_streams,

@@ -1,0 +1,19 @@
+// The subcommands of `thinwire`. Main thread only; each returns the exit status.
+#pragma once
+
+#include <string>
+
+#include "cli/facts.h"
+
+namespace thinwire::cli {
+
+// Version, build, SIMD targets, devices and every setting with its source.
+int show_info(const Log& log);
+
+// Checks this host and says what to do.
+int run_doctor(const FactsOptions& options, const Log& log);
+
+// The effective settings as NAME=value lines.
+int show_settings(const Log& log);
+
+}  // namespace thinwire::cli

@@ -1,0 +1,51 @@
+// The `thinwire` command: information, checks and configuration for administrators.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/config_table.h"
+#include "cli/commands.h"
+
+namespace thinwire::cli {
+namespace {
+
+void print_message(LogLevel level, const char*, int, const char* message) {
+  if (level == LogLevel::warn) std::printf("message: %s\n", message);
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int run(int argument_count, char** arguments) {
+  CLI::App app{"Thinwire, an NCCL network and CollNet plugin"};
+  app.set_version_flag("--version", THINWIRE_VERSION);
+  app.require_subcommand(1);
+
+  FactsOptions options;
+  bool markdown = false;
+  bool file = false;
+  auto* info = app.add_subcommand("info", "version, build, devices and settings");
+  auto* doctor = app.add_subcommand("doctor", "check this host; exit status 1 when a check fails");
+  doctor->add_option("--plugin", options.plugin, "the plugin's path");
+  doctor->add_option("--nccl", options.nccl, "the path of libnccl.so.2");
+  auto* config = app.add_subcommand("config", "the effective settings as NAME=value lines");
+  auto* as_markdown = config->add_flag("--markdown", markdown, "all settings as a document");
+  config->add_flag("--file", file, "a configuration file with every key commented out")
+      ->excludes(as_markdown);
+  CLI11_PARSE(app, argument_count, arguments);
+
+  const Log log(&print_message);
+  if (*info) return show_info(log);
+  if (*doctor) return run_doctor(options, log);
+  if (markdown) return print(configuration_markdown());
+  if (file) return print(configuration_file());
+  return show_settings(log);
+}
+
+}  // namespace
+}  // namespace thinwire::cli
+
+int main(int argument_count, char** arguments) {
+  return thinwire::cli::run(argument_count, arguments);
+}
