@@ -1,8 +1,10 @@
 // Engine: runs Plans over the connections of one group. Knows when, never what.
 //
 // Owner: one collective communicator (plugin/collnet.cc), which serialises all calls with its
-// lock. Nothing blocks. Memory is bounded: `max_requests` requests and `max_tiles` running tiles
-// with their staging, all allocated at creation; what cannot start waits in submission order.
+// lock. Nothing blocks. Memory is bounded and allocated at creation: `max_requests` requests, and
+// the staging of as many tiles as run at once, at most `max_tiles` and at most kMaxStagingBytes
+// (one tile at least); what cannot start waits in submission order. Output holds partial results
+// until its request is done.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +21,13 @@
 
 namespace thinwire::collectives {
 
+inline constexpr std::size_t kMaxStagingBytes = std::size_t{64} << 20;
+
+// automatic: above kMaxDirectRanks ranks ring; else direct where the codec is lossy or sums are
+// wider than the elements (each value is rounded twice at most, whatever the number of ranks), and
+// for everything else up to kMaxExactDirectRanks ranks, where two steps beat 2(n-1); else ring.
+inline constexpr int kMaxDirectRanks = 64;
+inline constexpr int kMaxExactDirectRanks = 8;
 enum class SchedulePolicy : std::uint8_t { automatic, ring, direct };
 
 struct EngineOptions {
@@ -30,8 +39,14 @@ struct EngineOptions {
   int max_tiles = 64;
 };
 
+// The ranks that `rank` exchanges messages with under any schedule that `options` can choose,
+// ascending: these must be connected. Symmetric between ranks with equal options.
+std::vector<int> peers_needed(const EngineOptions& options, int rank, int ranks);
+
 // The ranks of a communicator. connections[r] is the link to rank r, null for `rank` itself and
-// for ranks no Plan names. The Endpoint and the connections outlive the Engine.
+// for ranks no Plan names. The Endpoint and the connections are the Engine's alone (it polls every
+// completion) and outlive it; but when posts may be outstanding, after a failure or an abort,
+// destroy the connections first: until then they may write to the Engine's staging.
 struct Group {
   int rank = 0;
   int ranks = 1;
@@ -43,7 +58,8 @@ struct Group {
 // all_reduce: input and output hold `piece_count[0] + ...` elements. all_gather: rank r's slice is
 // piece r; input points at this rank's piece, output at the window. reduce_scatter: input points
 // at the window, output at this rank's piece. input and output may be the same address
-// (all_reduce), or this rank's piece may already lie in its place in output (all_gather).
+// (all_reduce), this rank's piece may already lie in its place in output (all_gather), or output
+// be this rank's piece of input (reduce_scatter); they must not overlap otherwise.
 struct Call {
   Collective collective = Collective::all_reduce;
   const void* input = nullptr;
@@ -62,19 +78,28 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Validates options and group, allocates everything. `log` outlives the Engine.
+  // Validates options and group (Code::invalid_argument), builds and compiles the Plans, allocates
+  // everything. `log` outlives the Engine.
   static Result<std::unique_ptr<Engine>> create(const EngineOptions& options, const Group& group,
                                                 const Log& log);
 
-  // Starts a collective. would_block: no request free, nothing was taken. Collectives start in
-  // submission order, which must be the same on every rank.
+  // Starts a collective. would_block: no request free, nothing was taken; invalid_argument: the
+  // Call is malformed, nothing was taken; else the sticky failure. Collectives start in submission
+  // order, which must be the same on every rank. Does no arithmetic, only posts.
   virtual Result<Request*> submit(const Call& call) = 0;
 
-  // Drives transport and steps; returns the sticky failure of the communicator, if any.
+  // Drives transport and steps: takes completions, posts, then computes for at most a few hundred
+  // KiB, oldest tiles first, so that sends leave early. Returns the sticky failure of the
+  // communicator, if any. A failed rank stops answering: its neighbours in a Plan notice only when
+  // its connections are destroyed, so the owner does that soon after a failure.
   virtual Status poll() = 0;
 
+  // True while poll() has arithmetic to do without any event of the transport: do not wait().
+  virtual bool has_ready_work() const = 0;
+
   // After poll(): true once `request` is done, which gives it back (do not use it again);
-  // `bytes`, if not null, is written with the output's bytes on this rank.
+  // `bytes`, if not null, is written with the output's bytes on this rank. When the communicator
+  // has failed, every request that is not done reports the failure, as often as it is asked.
   virtual Result<bool> test(Request* request, std::size_t* bytes) = 0;
 
   virtual bool idle() const = 0;

@@ -1,5 +1,11 @@
 // Plan: what one rank does in a collective, as data. Immutable once built; any thread.
 //
+// Plans are safe in place: whatever writes output[piece] depends on all that reads input[piece],
+// the sends of an encoded input included, and the receive or encode_acc of a wire value that is
+// decoded to output[piece] counts as its writer. So the Engine may let wire slots alias input and
+// output. A wire or accumulator slot is written again only by steps that depend on its readers.
+// checker.h proves all of this.
+//
 // A Plan knows pieces, not bytes: a collective's vector is split into `pieces` ranges (see
 // geometry.h) and long ranges are cut into tiles; the Engine runs the same Plan once per tile.
 // Steps name per-run slots: wire slots hold a piece as it travels, accumulator slots hold sums in
@@ -7,6 +13,7 @@
 // functions of (rank, ranks): schedules/*.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,7 +39,7 @@ using StepIndex = std::int32_t;
 
 struct Step {
   StepKind kind{};
-  std::int32_t piece = -1;
+  std::int32_t piece = -1;  // every step names the piece whose range it moves
   std::int32_t wire = -1;
   std::int32_t acc = -1;
   std::int32_t peer = -1;
@@ -61,7 +68,10 @@ struct Plan {
   }
 };
 
-// One line a step, stable, for golden tests and `thinwire plan`.
+// One step of the Plan as a line without its end, e.g. "3: send p0 w0 to 1 m0 after 2".
+std::string step_text(const Plan& plan, StepIndex index);
+
+// A heading and one line a step, stable, for golden tests and `thinwire plan`.
 std::string to_text(const Plan& plan);
 
 // The ranks this Plan exchanges messages with, ascending.

@@ -2,6 +2,8 @@
 
 namespace thinwire::transports::contract {
 
-std::vector<Case> cases() { return {}; }
+Case memory_case();  // contract_memory.cc
+
+std::vector<Case> cases() { return {memory_case()}; }
 
 }  // namespace thinwire::transports::contract

@@ -1,0 +1,26 @@
+// Checker: proves a set of Plans correct without data. Pure; any thread. For tests, `thinwire plan`
+// and anyone who writes a schedule.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "collectives/plan.h"
+
+namespace thinwire::collectives {
+
+// One Plan alone: fields in range, dependencies backwards, every conflicting pair of accesses to a
+// slot ordered by dependencies (nothing is read before it is written, or overwritten while it is
+// still needed, whatever order the Engine picks), no value written in vain, safe in place (plan.h).
+// Returns "" or one readable line that names rank and steps.
+std::string check_plan(const Plan& plan);
+
+// The Plans of all ranks, plans[r] being rank r's: check_plan() of each, then runs them together
+// on symbols. Every send meets exactly one receive and nothing waits for ever; every output that
+// the collective promises holds each rank's contribution to its piece exactly once (all_gather:
+// the piece's owner's alone) and no other output is written; and an output that several ranks
+// hold is the same expression on all of them, order of terms and encode/decode boundaries
+// included, hence bit-identical. Returns "" or one readable line.
+std::string check_plans(std::span<const Plan> plans);
+
+}  // namespace thinwire::collectives

@@ -1,0 +1,196 @@
+#include "collectives/engine.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "collectives/engine_impl.h"
+
+namespace thinwire::collectives {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kMaxElements = std::size_t{1} << 48;
+
+bool valid(const EngineOptions& options, const Group& group) {
+  return group.ranks >= 1 && group.rank >= 0 && group.rank < group.ranks &&
+         options.max_requests >= 1 && options.max_tiles >= 1 && options.piece_bytes >= 1 &&
+         (group.ranks == 1 || group.endpoint != nullptr) &&
+         (group.ranks == 1 || group.connections.size() == static_cast<std::size_t>(group.ranks));
+}
+
+// Every rank must allow the same number of tiles: a rank that ran further ahead than its peer has
+// receives posted could fill the transport's window with what the peer cannot take yet. Staging
+// differs a little with the rank's place, so the two kinds of place are both asked.
+std::size_t tiles_that_fit(const EngineOptions& options, int ranks) {
+  const std::size_t largest =
+      std::max({PlanCache(options, 0, ranks).largest_footprint(),
+                PlanCache(options, ranks - 1, ranks).largest_footprint(), std::size_t{1}});
+  return std::clamp<std::size_t>(kMaxStagingBytes / largest, 1,
+                                 static_cast<std::size_t>(options.max_tiles));
+}
+
+bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options, const Group& group,
+                                               const Log& log) {
+  if (!valid(options, group)) {
+    return Status(Code::invalid_argument, "engine: options or group out of range");
+  }
+  auto engine = std::make_unique<EngineImpl>(options, group, log);
+  if (const Status prepared = engine->prepare(); !prepared.ok()) return prepared;
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+EngineImpl::EngineImpl(const EngineOptions& options, const Group& group, const Log& log)
+    : options_(options),
+      group_(group),
+      log_(log),
+      codec_(compression::codec(options.codec)),
+      plans_(options, group.rank, group.ranks),
+      requests_(static_cast<std::size_t>(options.max_requests)),
+      queue_(static_cast<std::size_t>(options.max_requests)),
+      link_of_(static_cast<std::size_t>(group.ranks), -1) {}
+
+EngineImpl::~EngineImpl() {
+  // A failure leaves nothing to be done here: the Endpoint goes next.
+  if (staging_ && group_.endpoint != nullptr) {
+    (void)group_.endpoint->deregister_memory(staging_key_).ok();
+  }
+}
+
+void EngineImpl::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
+
+Status EngineImpl::prepare() {
+  const std::size_t tiles = tiles_that_fit(options_, group_.ranks);
+  for (const int peer : peers_needed(options_, group_.rank, group_.ranks)) {
+    Link link;
+    link.connection = group_.connections[static_cast<std::size_t>(peer)];
+    if (link.connection == nullptr) {
+      return {Code::invalid_argument, "engine: a needed peer is not connected"};
+    }
+    link.sends = FixedQueue<PostRef>(tiles * plans_.most_posts_per_peer());
+    link.receives = FixedQueue<PostRef>(tiles * plans_.most_posts_per_peer());
+    link_of_[static_cast<std::size_t>(peer)] = static_cast<std::int32_t>(links_.size());
+    links_.push_back(std::move(link));
+  }
+  for (std::size_t i = 0; i < requests_.capacity(); ++i) {
+    requests_.at(i).offsets.resize(static_cast<std::size_t>(group_.ranks) + 1);
+  }
+  finished_.reserve(plans_.most_steps());
+  return allocate_staging(tiles, (plans_.largest_footprint() + kPageBytes - 1) / kPageBytes *
+                                     kPageBytes);
+}
+
+Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
+  const std::size_t bytes = std::max(tiles * bytes_each, kPageBytes);
+  staging_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
+  if (!staging_) return {Code::system_error, "engine: no memory for staging"};
+  if (group_.endpoint != nullptr) {
+    auto key = group_.endpoint->register_memory(staging_.get(), bytes,
+                                                transports::MemoryKind::host);
+    if (!key.ok()) {
+      staging_.reset();
+      return key.status();
+    }
+    staging_key_ = key.value();
+  }
+  tiles_.resize(tiles);
+  running_.reserve(tiles);
+  for (std::size_t i = tiles; i-- > 0;) {
+    tiles_[i].staging = staging_.get() + i * bytes_each;
+    tiles_[i].waiting.reserve(plans_.most_steps());
+    tiles_[i].ready.reserve(plans_.most_steps());
+    tiles_[i].wire_bytes.resize(2 * static_cast<std::size_t>(group_.ranks));
+    free_tiles_.push_back(&tiles_[i]);
+  }
+  return {};
+}
+
+Status EngineImpl::validate(const Call& call) const {
+  const bool split_by_caller = call.collective != Collective::all_reduce;
+  const std::size_t expected = split_by_caller ? static_cast<std::size_t>(group_.ranks) : 0;
+  if (call.piece_counts.size() != expected) {
+    return {Code::invalid_argument, "collective: one piece count a rank is needed"};
+  }
+  std::size_t total = call.count;
+  for (const std::size_t count : call.piece_counts) {
+    total = count > kMaxElements ? kMaxElements + 1 : std::min(kMaxElements + 1, total + count);
+  }
+  const std::size_t own =
+      split_by_caller ? call.piece_counts[static_cast<std::size_t>(group_.rank)] : call.count;
+  if (total > kMaxElements) return {Code::invalid_argument, "collective: absurd element count"};
+  if (!split_by_caller) total = own;
+  const std::size_t in = call.collective == Collective::all_gather ? own : total;
+  const std::size_t out = call.collective == Collective::reduce_scatter ? own : total;
+  if ((in > 0 && call.input == nullptr) || (out > 0 && call.output == nullptr)) {
+    return {Code::invalid_argument, "collective: null buffer"};
+  }
+  return {};
+}
+
+void EngineImpl::fill(Request& request, const Call& call) const {
+  const auto rank = static_cast<std::size_t>(group_.rank);
+  if (call.collective == Collective::all_reduce) {
+    split_evenly(call.count, request.offsets);
+  } else {
+    split_as(call.piece_counts, request.offsets);
+  }
+  const std::size_t element = element_bytes(call.type);
+  const std::size_t total_bytes = request.offsets.back() * element;
+  const std::size_t own_start = request.offsets[rank] * element;
+  const std::size_t own_bytes = request.offsets[rank + 1] * element - own_start;
+  const bool gathers = call.collective == Collective::all_gather;
+  const bool scatters = call.collective == Collective::reduce_scatter;
+  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
+
+  request.type = call.type;
+  request.op = call.op;
+  request.element = element;
+  request.arithmetic = choose_arithmetic(options_, call.collective, call.type, call.op,
+                                         total_bytes, group_.ranks);
+  request.output_bytes = scatters ? own_bytes : total_bytes;
+  const bool in_place =
+      overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
+  request.plan = &plans_.get(
+      call.collective, choose_schedule(options_.schedule, request.arithmetic, group_.ranks),
+      request.arithmetic, in_place);
+  request.input_origin = gathers ? input - own_start : input;
+  request.output_origin = scatters ? output - own_start : output;
+  request.tile_elements =
+      tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);
+  request.strides =
+      strides_for(codec_, request.arithmetic, call.type, request.tile_elements);
+  request.tiles = tile_count(request.offsets, request.tile_elements);
+  request.tiles_started = 0;
+  request.tiles_done = 0;
+  request.done = false;
+}
+
+Result<Request*> EngineImpl::submit(const Call& call) {
+  if (failure_.failed()) return failure_;
+  if (const Status status = validate(call); !status.ok()) return status;
+  Request* request = requests_.try_take();
+  if (request == nullptr) return Status::would_block();
+  fill(*request, call);
+  queue_.push(request);
+  ++in_flight_;
+  start_tiles();
+  return request;
+}
+
+Result<bool> EngineImpl::test(Request* request, std::size_t* bytes) {
+  if (!request->done) {
+    if (failure_.failed()) return failure_;
+    return false;
+  }
+  if (bytes != nullptr) *bytes = request->output_bytes;
+  requests_.give_back(request);
+  return true;
+}
+
+}  // namespace thinwire::collectives

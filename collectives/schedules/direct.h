@@ -1,0 +1,15 @@
+// Direct: every rank owns one piece and exchanges with all others in two steps. Pure; any thread.
+#pragma once
+
+#include "collectives/plan.h"
+
+namespace thinwire::collectives {
+
+// Requires 0 <= rank < ranks. Rank p sums piece p strictly in rank order, its own contribution
+// exact and in its place, encodes the sum once, and all ranks, itself included, decode those
+// bytes: two quantisations whatever n is. Peers are visited from rank+1 upwards, so that no rank
+// is everyone's first. Wire slot p < n carries piece p out and its sum back; slots from n on hold
+// the contributions to the own piece.
+Plan make_direct(Collective collective, int rank, int ranks);
+
+}  // namespace thinwire::collectives

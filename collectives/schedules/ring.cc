@@ -1,0 +1,90 @@
+#include "collectives/schedules/ring.h"
+
+#include <vector>
+
+#include "collectives/plan_builder.h"
+
+namespace thinwire::collectives {
+namespace {
+
+class Ring {
+ public:
+  Ring(PlanBuilder& builder, int rank, int ranks)
+      : builder_(builder),
+        rank_(rank),
+        ranks_(ranks),
+        sent_(static_cast<std::size_t>(ranks), kNoStep) {}
+
+  int reduce_messages() const { return ranks_ - 1; }
+
+  // The reduce-scatter hops: messages 0 .. n-2. Returns the step after which acc 0 holds the sum
+  // of this rank's own piece.
+  StepIndex reduce() {
+    const int first = behind(1);
+    StepIndex encoded =
+        builder_.add({.kind = StepKind::encode_input, .piece = first, .wire = first});
+    sent_[static_cast<std::size_t>(first)] = send(first, 0, encoded);
+    StepIndex acc_free = kNoStep;
+    for (int hop = 0;; ++hop) {
+      const int piece = behind(2 + hop);
+      const StepIndex received = receive(piece, hop, kNoStep);
+      const StepIndex loaded = builder_.add(
+          {.kind = StepKind::load_wire, .piece = piece, .wire = piece, .acc = 0},
+          {received, acc_free});
+      const StepIndex added =
+          builder_.add({.kind = StepKind::add_input, .piece = piece, .acc = 0}, {loaded});
+      if (hop == ranks_ - 2) return added;
+      encoded = builder_.add(
+          {.kind = StepKind::encode_acc, .piece = piece, .wire = piece, .acc = 0}, {added});
+      acc_free = encoded;
+      sent_[static_cast<std::size_t>(piece)] = send(piece, hop + 1, encoded);
+    }
+  }
+
+  // The all-gather hops: messages first_message .. first_message + n-2.
+  void gather(StepIndex own, int first_message) {
+    send(rank_, first_message, own);
+    for (int hop = 0; hop < ranks_ - 1; ++hop) {
+      const int piece = behind(1 + hop);
+      const StepIndex received =
+          receive(piece, first_message + hop, sent_[static_cast<std::size_t>(piece)]);
+      if (hop < ranks_ - 2) send(piece, first_message + hop + 1, received);
+      builder_.add({.kind = StepKind::decode, .piece = piece, .wire = piece}, {received});
+    }
+  }
+
+ private:
+  int behind(int distance) const { return (rank_ + 2 * ranks_ - distance) % ranks_; }
+  int left() const { return behind(1); }
+  int right() const { return (rank_ + 1) % ranks_; }
+
+  StepIndex send(int piece, int message, StepIndex after) {
+    return builder_.add({.kind = StepKind::send,
+                         .piece = piece,
+                         .wire = piece,
+                         .peer = right(),
+                         .message = message},
+                        {after});
+  }
+  StepIndex receive(int piece, int message, StepIndex after) {
+    return builder_.add({.kind = StepKind::receive,
+                         .piece = piece,
+                         .wire = piece,
+                         .peer = left(),
+                         .message = message},
+                        {after});
+  }
+
+  PlanBuilder& builder_;
+  int rank_;
+  int ranks_;
+  std::vector<StepIndex> sent_;  // per piece: the send that frees its wire slot
+};
+
+}  // namespace
+
+Plan make_ring(Collective collective, int rank, int ranks) {
+  return compose<Ring>("ring", collective, rank, ranks);
+}
+
+}  // namespace thinwire::collectives

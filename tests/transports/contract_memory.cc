@@ -1,0 +1,32 @@
+// The memory transport's entry in the contract suite, without faults; its faults are tested in
+// memory_faults_test.cc.
+#include "tests/transports/contract.h"
+#include "transports/memory/memory_transport.h"
+
+namespace thinwire::transports::contract {
+namespace {
+
+class OwnFabricTransport final : public Transport {
+ public:
+  explicit OwnFabricTransport(std::size_t window_bytes) : fabric_({1, window_bytes, 256}) {}
+  std::string_view name() const override { return transport_.name(); }
+  Result<std::vector<NicInfo>> probe() override { return transport_.probe(); }
+  Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_.open(device); }
+
+ private:
+  memory::MemoryFabric fabric_;
+  memory::MemoryTransport transport_{fabric_};
+};
+
+}  // namespace
+
+Case memory_case() {
+  return {"Memory",
+          [](const Config& config, const Log&, const Clock&) {
+            return std::make_unique<OwnFabricTransport>(
+                static_cast<std::size_t>(config.tcp_window_bytes));
+          },
+          Config{}};
+}
+
+}  // namespace thinwire::transports::contract
