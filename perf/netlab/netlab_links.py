@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 
@@ -149,7 +150,9 @@ class Links:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               pass_fds=descriptors, check=False)
         if done.returncode != 0:
-            raise Unavailable(f"{tool} failed: {' '.join(done.stdout.split())}")
+            failed = re.search(r"-:(\d+)", done.stdout)
+            line = lines[int(failed.group(1)) - 1] if failed else ""
+            raise Unavailable(f"{tool} {line}: {' '.join(done.stdout.split())}")
 
     def describe(self):
         args = self.args
