@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "compression/float_bits.h"
 #include "compression/frame.h"

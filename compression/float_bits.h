@@ -1,35 +1,35 @@
 // The bits of floating types: conversions the scalar reference is made of. Pure; any thread.
 //
-// Only for translation units built with the baseline instruction set (see kernels/kernels.h).
+// Always inlined, so that no copy compiled for a wide instruction set can reach code that must run
+// everywhere (kernels/kernels.h).
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace thinwire::compression {
 
-static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
 
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000u;
 inline constexpr std::uint32_t kCanonicalNanBits = 0x7fc00000u;
 
-inline std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
-inline float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-inline std::uint32_t magnitude_bits(float value) { return bits_of(value) & 0x7fffffffu; }
+[[gnu::always_inline]] inline std::uint32_t bits_of(float value) { return __builtin_bit_cast(std::uint32_t, value); }
+[[gnu::always_inline]] inline float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+[[gnu::always_inline]] inline std::uint32_t magnitude_bits(float value) { return bits_of(value) & 0x7fffffffu; }
 
-inline float float_from_bfloat16(std::uint16_t bits) {
+[[gnu::always_inline]] inline float float_from_bfloat16(std::uint16_t bits) {
   return float_of(static_cast<std::uint32_t>(bits) << 16);
 }
 
 // Round to nearest even; NaN keeps sign and leading payload and becomes quiet.
-inline std::uint16_t bfloat16_from_float(float value) {
+[[gnu::always_inline]] inline std::uint16_t bfloat16_from_float(float value) {
   const std::uint32_t bits = bits_of(value);
   if ((bits & 0x7fffffffu) > kInfinityBits) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
 // NaN keeps sign and payload and becomes quiet, as the processors' own instructions do.
-inline float float_from_float16(std::uint16_t half) {
+[[gnu::always_inline]] inline float float_from_float16(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t exponent = (half >> 10) & 0x1fu;
   const std::uint32_t mantissa = half & 0x3ffu;
@@ -45,7 +45,7 @@ inline float float_from_float16(std::uint16_t half) {
 }
 
 // Round to nearest even, overflow to Inf; NaN keeps sign and leading payload and becomes quiet.
-inline std::uint16_t float16_from_float(float value) {
+[[gnu::always_inline]] inline std::uint16_t float16_from_float(float value) {
   const std::uint32_t bits = bits_of(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -64,7 +64,7 @@ inline std::uint16_t float16_from_float(float value) {
 // An 8-bit float with `kMantissaBits`; the others are exponent and sign. OCP 8-bit floating point
 // specification 1.0: e4m3 has no Inf, one NaN (0x7f) and the maximum 448; e5m2 is IEEE-like.
 template <int kMantissaBits>
-float float_from_float8(std::uint8_t byte) {
+[[gnu::always_inline]] inline float float_from_float8(std::uint8_t byte) {
   constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
   const std::uint32_t sign = static_cast<std::uint32_t>(byte & 0x80u) << 24;
   const std::uint32_t magnitude = byte & 0x7fu;
@@ -84,7 +84,7 @@ float float_from_float8(std::uint8_t byte) {
 // Round to nearest even; finite values saturate; NaN stays NaN; Inf stays Inf where the format
 // has one (e5m2) and is NaN where it has none (e4m3).
 template <int kMantissaBits>
-std::uint8_t float8_from_float(float value) {
+[[gnu::always_inline]] inline std::uint8_t float8_from_float(float value) {
   constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
   constexpr std::uint32_t kLargest = kMantissaBits == 3 ? 0x7eu : 0x7bu;
   constexpr std::uint32_t kInfinity = kMantissaBits == 3 ? 0x7fu : 0x7cu;

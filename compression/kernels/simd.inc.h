@@ -1,0 +1,233 @@
+// The kernels on Highway vectors. Included once by each SIMD translation unit, which is compiled
+// for one instruction set; everything here has internal linkage.
+//
+// Sums use plain Add and Mul (never MulAdd) and make every NaN the canonical one: which of two
+// NaN operands an instruction returns differs between processors.
+
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "compression/float_bits.h"
+#include "compression/kernels/kernels.h"
+
+namespace thinwire::compression {
+namespace {
+
+#include "compression/kernels/plain.inc.h"
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::ScalableTag<float>;
+using F64 = hn::ScalableTag<double>;
+using U32 = hn::RebindToUnsigned<F32>;
+using I32 = hn::RebindToSigned<F32>;
+using U16 = hn::Rebind<std::uint16_t, F32>;
+using I8 = hn::Rebind<std::int8_t, F32>;
+using Floats = hn::Vec<F32>;
+using Bits = hn::Vec<U32>;
+
+constexpr std::size_t kLanes = HWY_LANES(float);
+static_assert(kBlockElements % (4 * kLanes) == 0);
+
+#include "compression/kernels/simd_convert.inc.h"
+
+Bits magnitude_at(const float* x) {
+  return hn::And(hn::BitCast(U32(), hn::LoadU(F32(), x)), hn::Set(U32(), 0x7fffffffu));
+}
+
+void simd_block_absmax(const float* x, std::size_t blocks, std::uint32_t* absmax_bits) {
+  for (std::size_t b = 0; b < blocks; ++b, x += kBlockElements) {
+    Bits m0 = magnitude_at(x), m1 = magnitude_at(x + kLanes);
+    Bits m2 = magnitude_at(x + 2 * kLanes), m3 = magnitude_at(x + 3 * kLanes);
+    for (std::size_t i = 4 * kLanes; i < kBlockElements; i += 4 * kLanes) {
+      m0 = hn::Max(m0, magnitude_at(x + i));
+      m1 = hn::Max(m1, magnitude_at(x + i + kLanes));
+      m2 = hn::Max(m2, magnitude_at(x + i + 2 * kLanes));
+      m3 = hn::Max(m3, magnitude_at(x + i + 3 * kLanes));
+    }
+    const Bits all = hn::Max(hn::Max(m0, m1), hn::Max(m2, m3));
+    absmax_bits[b] = hn::GetLane(hn::MaxOfLanes(U32(), all));
+  }
+}
+
+hn::Vec<I32> quantised(const float* x, Floats inverse) {
+  return round_to_integer(hn::Mul(hn::LoadU(F32(), x), inverse));
+}
+
+void simd_int8_encode(const float* x, std::size_t blocks, const float* inverse, void* q) {
+  auto* to = static_cast<std::int8_t*>(q);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const Floats factor = hn::Set(F32(), inverse[b]);
+    for (std::size_t i = 0; i < kBlockElements; i += 4 * kLanes, x += 4 * kLanes) {
+      store_narrowed(quantised(x, factor), quantised(x + kLanes, factor),
+                     quantised(x + 2 * kLanes, factor), quantised(x + 3 * kLanes, factor), to);
+      to += 4 * kLanes;
+    }
+  }
+}
+
+// Where a decoded vector goes.
+struct Assign {
+  static Floats apply(const float*, Floats decoded) { return decoded; }
+};
+struct Accumulate {
+  static Floats apply(const float* out, Floats decoded) {
+    return canonical_nan(F32(), hn::Add(hn::LoadU(F32(), out), decoded));
+  }
+};
+
+// What is at `index` of the payload, as floats.
+struct Int8Payload {
+  static Floats at(const void* from, std::size_t index) {
+    const auto bytes = hn::LoadU(I8(), static_cast<const std::int8_t*>(from) + index);
+    return hn::ConvertTo(F32(), hn::PromoteTo(I32(), bytes));
+  }
+};
+struct Fp16Payload {
+  static Floats at(const void* from, std::size_t index) {
+    return float16_at(static_cast<const std::uint8_t*>(from) + 2 * index);
+  }
+};
+
+template <class Payload, class Destination>
+void simd_decode(const void* from, std::size_t blocks, const float* scale, float* out) {
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const Floats factor = hn::Set(F32(), scale[b]);
+    for (std::size_t i = b * kBlockElements; i < (b + 1) * kBlockElements; i += 2 * kLanes) {
+      const Floats low = hn::Mul(Payload::at(from, i), factor);
+      const Floats high = hn::Mul(Payload::at(from, i + kLanes), factor);
+      hn::StoreU(Destination::apply(out + i, low), F32(), out + i);
+      hn::StoreU(Destination::apply(out + i + kLanes, high), F32(), out + i + kLanes);
+    }
+  }
+}
+
+void simd_fp16_encode(const float* x, std::size_t blocks, const float* scale, void* half) {
+  auto* to = static_cast<std::uint8_t*>(half);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const Floats factor = hn::Set(F32(), scale[b]);
+    for (std::size_t i = 0; i < kBlockElements; i += kLanes, x += kLanes, to += 2 * kLanes) {
+      store_float16(hn::Mul(hn::LoadU(F32(), x), factor), to);
+    }
+  }
+}
+
+template <ReduceOp op, class D, class V>
+V simd_combine(D d, V a, V b) {
+  if constexpr (op == ReduceOp::sum) return canonical_nan(d, hn::Add(a, b));
+  if constexpr (op == ReduceOp::prod) return canonical_nan(d, hn::Mul(a, b));
+  if constexpr (op == ReduceOp::max || op == ReduceOp::min) {
+    const V picked = op == ReduceOp::max ? hn::Max(a, b) : hn::Min(a, b);
+    // Equal operands can differ only as +0 and -0.
+    const V equal = op == ReduceOp::max ? hn::And(a, b) : hn::Or(a, b);
+    const V chosen = hn::IfThenElse(hn::Eq(a, b), equal, picked);
+    const auto is_nan = hn::Or(hn::IsNaN(a), hn::IsNaN(b));
+    return hn::IfThenElse(is_nan, nan_vector(d), chosen);
+  }
+}
+
+// Element types as vectors. Scalar is the same type one element at a time.
+struct VectorFloat32 {
+  using Tag = F32;
+  using Scalar = Plain<float>;
+  static Floats load(const std::uint8_t* from) { return float32_at(from); }
+};
+struct VectorFloat64 {
+  using Tag = F64;
+  using Scalar = Plain<double>;
+  static hn::Vec<F64> load(const std::uint8_t* from) {
+    return hn::BitCast(F64(), hn::LoadU(hn::Repartition<std::uint8_t, F64>(), from));
+  }
+};
+struct VectorFloat16 {
+  using Tag = F32;
+  using Scalar = Float16;
+  static Floats load(const std::uint8_t* from) { return float16_at(from); }
+  static void store(Floats value, std::uint8_t* to) { store_float16(value, to); }
+};
+struct VectorBfloat16 {
+  using Tag = F32;
+  using Scalar = Bfloat16;
+  static Floats load(const std::uint8_t* from) { return bfloat16_at(from); }
+  static void store(Floats value, std::uint8_t* to) { store_bfloat16(value, to); }
+};
+
+template <class Type>
+constexpr std::size_t kElementBytes = sizeof(typename Type::Scalar::Element);
+
+template <class Type, ReduceOp op>
+void simd_reduce(const void* elements, void* accumulator, std::size_t count) {
+  using A = typename Type::Scalar::Accumulator;
+  const typename Type::Tag d;
+  constexpr std::size_t kStep = HWY_LANES(A);
+  const auto* from = static_cast<const std::uint8_t*>(elements);
+  auto* to = static_cast<A*>(accumulator);
+  std::size_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    const auto element = Type::load(from + i * kElementBytes<Type>);
+    hn::StoreU(simd_combine<op>(d, hn::LoadU(d, to + i), element), d, to + i);
+  }
+  reduce<op, typename Type::Scalar>(from + i * kElementBytes<Type>, to + i, count - i);
+}
+
+template <class Type>
+void simd_load(const void* elements, void* accumulator, std::size_t count) {
+  const auto* from = static_cast<const std::uint8_t*>(elements);
+  auto* to = static_cast<float*>(accumulator);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(Type::load(from + i * kElementBytes<Type>), F32(), to + i);
+  }
+  load<typename Type::Scalar>(from + i * kElementBytes<Type>, to + i, count - i);
+}
+
+template <class Type>
+void simd_store(const void* accumulator, void* elements, std::size_t count) {
+  const auto* from = static_cast<const float*>(accumulator);
+  auto* to = static_cast<std::uint8_t*>(elements);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Type::store(hn::LoadU(F32(), from + i), to + i * kElementBytes<Type>);
+  }
+  store<typename Type::Scalar>(from + i, to + i * kElementBytes<Type>, count - i);
+}
+
+template <class Type>
+void set_simd_reduce(Kernels& k, DataType type) {
+  const auto t = static_cast<int>(type);
+  k.reduce[static_cast<int>(ReduceOp::sum)][t] = simd_reduce<Type, ReduceOp::sum>;
+  k.reduce[static_cast<int>(ReduceOp::prod)][t] = simd_reduce<Type, ReduceOp::prod>;
+  k.reduce[static_cast<int>(ReduceOp::max)][t] = simd_reduce<Type, ReduceOp::max>;
+  k.reduce[static_cast<int>(ReduceOp::min)][t] = simd_reduce<Type, ReduceOp::min>;
+}
+
+template <class Type>
+void set_simd_converted(Kernels& k, DataType type) {
+  const auto t = static_cast<int>(type);
+  k.load[t] = simd_load<Type>;
+  k.store[t] = simd_store<Type>;
+  set_simd_reduce<Type>(k, type);
+}
+
+Kernels make_simd_kernels() {
+  Kernels k{simd_block_absmax,
+            simd_int8_encode,
+            simd_decode<Int8Payload, Assign>,
+            simd_decode<Int8Payload, Accumulate>,
+            simd_fp16_encode,
+            simd_decode<Fp16Payload, Assign>,
+            simd_decode<Fp16Payload, Accumulate>,
+            {},
+            {},
+            {}};
+  set_plain(k);
+  set_simd_reduce<VectorFloat32>(k, DataType::float32);
+  set_simd_reduce<VectorFloat64>(k, DataType::float64);
+  set_simd_converted<VectorFloat16>(k, DataType::float16);
+  set_simd_converted<VectorBfloat16>(k, DataType::bfloat16);
+  return k;
+}
+
+}  // namespace
+}  // namespace thinwire::compression

@@ -1,0 +1,157 @@
+// The stale tail: whatever follows the valid elements of a block, they keep the bound computed
+// from themselves alone (docs/numerics.md).
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "tests/compression/sample_data.h"
+
+namespace thinwire::compression {
+namespace {
+
+constexpr std::size_t kBlock = 256;
+
+enum class Poison { fill33, fill66, fill_ff, huge, nan, infinity, doubles, larger_100, larger_7 };
+constexpr Poison kPoisons[] = {Poison::fill33,   Poison::fill66,  Poison::fill_ff,
+                               Poison::huge,     Poison::nan,     Poison::infinity,
+                               Poison::doubles,  Poison::larger_100, Poison::larger_7};
+
+// Overwrites elements[from, kBlock) of `type`.
+void poison(Poison kind, std::byte* elements, DataType type, std::size_t from) {
+  const std::size_t size = element_bytes(type), bytes = (kBlock - from) * size;
+  std::byte* const tail = elements + from * size;
+  const auto repeat = [&](float value) {
+    const Elements filled(std::vector<float>(kBlock - from, value), type);
+    std::memcpy(tail, filled.data(), bytes);
+  };
+  switch (kind) {
+    case Poison::fill33:
+      std::memset(tail, 0x33, bytes);
+      break;
+    case Poison::fill66:
+      std::memset(tail, 0x66, bytes);
+      break;
+    case Poison::fill_ff:
+      std::memset(tail, 0xff, bytes);
+      break;
+    case Poison::huge:
+      return repeat(type == DataType::float16 ? 6e4f : -3e38f);
+    case Poison::nan:
+      return repeat(NAN);
+    case Poison::infinity:
+      return repeat(-INFINITY);
+    case Poison::doubles:
+      for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
+        const double value = 1.0 / static_cast<double>(i + 3);
+        std::memcpy(tail + i, &value, 8);
+      }
+      break;
+    case Poison::larger_100:
+      return repeat(400.0f);
+    case Poison::larger_7:
+      return repeat(20.0f);
+  }
+}
+
+struct TailCase {
+  CodecId id;
+  DataType type;
+  Poison kind;
+  std::size_t valid;
+};
+
+// By how much the worst valid element exceeds its share: error / (prefix absmax / 252), or fp16's.
+double worst_factor(const TailCase& c, Kind data) {
+  const Elements clean(sample(data, kBlock, static_cast<std::uint32_t>(c.valid)), c.type);
+  std::vector<std::byte> bytes(kBlock * element_bytes(c.type));
+  std::memcpy(bytes.data(), clean.data(), bytes.size());
+  poison(c.kind, bytes.data(), c.type, c.valid);
+  std::vector<std::uint64_t> aligned(bytes.size() / 8);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  const Codec& used = codec(c.id);
+  const auto decoded = decode(used, encode(used, aligned.data(), c.type, kBlock), kBlock);
+  double largest = 0, worst = 0;
+  for (std::size_t i = 0; i < c.valid; ++i) {
+    largest = std::max(largest, std::fabs(static_cast<double>(clean.values()[i])));
+  }
+  for (std::size_t i = 0; i < c.valid; ++i) {
+    const double x = clean.values()[i];
+    const double share = c.id == CodecId::int8
+                             ? std::max(largest / 252, 0x1p-119)
+                             : std::max({std::fabs(x) * 0x1p-11, largest * 0x1p-23, 0x1p-126});
+    worst = std::max(worst, std::fabs(x - decoded[i]) / share);
+  }
+  return worst;
+}
+
+double largest_factor(CodecId id, Poison kind, Kind data) {
+  double worst = 0;
+  for (const DataType type : kLossyTypes) {
+    for (std::size_t valid = 1; valid < kBlock; ++valid) {
+      worst = std::max(worst, worst_factor({id, type, kind, valid}, data));
+    }
+  }
+  return worst;
+}
+
+constexpr Kind kData[] = {Kind::gaussian, Kind::heavy_tailed, Kind::constant, Kind::sparse,
+                          Kind::zeros,    Kind::spiky,        Kind::denormal};
+
+TEST(StaleTail, Fp16_EveryLengthAndPoison_KeepsTheBoundOfTheValidElements) {
+  for (const Poison kind : kPoisons) {
+    for (const Kind data : kData) {
+      EXPECT_LE(largest_factor(CodecId::fp16, kind, data), 1.0)
+          << static_cast<int>(kind) << ' ' << name_of(data);
+    }
+  }
+}
+
+TEST(StaleTail, Int8_EveryLengthAndPoison_WithinEightTimesTheBoundOfTheValidElements) {
+  for (const Poison kind : kPoisons) {
+    for (const Kind data : kData) {
+      EXPECT_LE(largest_factor(CodecId::int8, kind, data), 8.0)
+          << static_cast<int>(kind) << ' ' << name_of(data);
+    }
+  }
+}
+
+// Poison more than 8 times above everything valid must not cost anything.
+TEST(StaleTail, Int8_PoisonFarAboveTheData_CostsNothing) {
+  for (const Poison kind : {Poison::fill66, Poison::fill_ff, Poison::huge, Poison::nan,
+                            Poison::infinity, Poison::larger_100}) {
+    EXPECT_LE(largest_factor(CodecId::int8, kind, Kind::gaussian), 1.0) << static_cast<int>(kind);
+    EXPECT_LE(largest_factor(CodecId::int8, kind, Kind::constant), 1.0) << static_cast<int>(kind);
+  }
+}
+
+// The guarantee holds for every prefix of any block, since nobody knows where validity ends.
+TEST(StaleTail, Int8_EveryPrefixOfAnyBlock_WithinEightTimesItsOwnBound) {
+  for (const Kind data : kKinds) {
+    if (data == Kind::non_finite) continue;
+    for (std::uint32_t seed = 0; seed < 50; ++seed) {
+      const auto x = sample(data, kBlock, seed);
+      const Codec& used = codec(CodecId::int8);
+      const auto y = decode(used, encode(used, x.data(), DataType::float32, kBlock), kBlock);
+      double largest = 0;
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
+        const double error = std::fabs(static_cast<double>(x[i]) - y[i]);
+        ASSERT_LE(error, std::max(8 * largest / 252, 0x1p-119)) << name_of(data) << ' ' << i;
+      }
+    }
+  }
+}
+
+TEST(StaleTail, OneSpike_CostsAFewBytes) {
+  auto x = sample(Kind::constant, kBlock, 0);
+  const Codec& used = codec(CodecId::int8);
+  const auto plain = encode(used, x.data(), DataType::float32, kBlock).size();
+  x[100] = 1e20f;
+  EXPECT_LE(encode(used, x.data(), DataType::float32, kBlock).size(), plain + 8);
+}
+
+}  // namespace
+}  // namespace thinwire::compression

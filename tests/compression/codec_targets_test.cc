@@ -1,0 +1,101 @@
+// Every SIMD target against the scalar reference, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "compression/reduce.h"
+#include "tests/compression/sample_data.h"
+
+namespace thinwire::compression {
+namespace {
+
+struct Outcome {
+  std::vector<std::byte> wire;
+  std::vector<float> decoded;
+  std::vector<std::byte> narrow;
+  std::vector<float> sum;
+  bool operator==(const Outcome& other) const {
+    return wire == other.wire && same_bits(decoded, other.decoded) && narrow == other.narrow &&
+           same_bits(sum, other.sum);
+  }
+};
+
+struct Case {
+  Kind kind;
+  DataType type;
+  std::size_t count;
+  std::size_t misalignment;
+};
+
+Outcome outcome_of(const Codec& codec, const Case& c, SimdTarget target) {
+  const auto count = static_cast<std::uint32_t>(c.count);
+  const Elements elements(sample(c.kind, c.count, count), c.type, c.misalignment);
+  Outcome outcome;
+  outcome.sum = sample(Kind::non_finite, c.count, count + 1);
+  outcome.narrow.resize(c.count * element_bytes(c.type));
+  const ForcedTarget forced(target);
+  outcome.wire = encode(codec, elements, c.type);
+  // The wire has no alignment at all.
+  std::vector<std::byte> shifted(c.misalignment + outcome.wire.size() + 1);
+  std::byte* const wire = shifted.data() + c.misalignment;
+  if (!outcome.wire.empty()) std::memcpy(wire, outcome.wire.data(), outcome.wire.size());
+  const std::size_t bytes = outcome.wire.size();
+  outcome.decoded = decode(codec, {wire, bytes}, c.count);
+  EXPECT_TRUE(codec.decode(wire, bytes, c.type, c.count, outcome.narrow.data()).ok());
+  EXPECT_TRUE(codec.decode_add(wire, bytes, c.count, outcome.sum.data()).ok());
+  return outcome;
+}
+
+std::vector<SimdTarget> vector_targets() {
+  const auto all = supported_targets();
+  return {all.begin() + 1, all.end()};
+}
+
+void expect_same_as_scalar(const Codec& codec, const Case& c) {
+  const Outcome reference = outcome_of(codec, c, SimdTarget::scalar);
+  for (const SimdTarget target : vector_targets()) {
+    ASSERT_TRUE(outcome_of(codec, c, target) == reference)
+        << codec.name() << ' ' << name_of(target) << ' ' << name_of(c.type) << ' '
+        << name_of(c.kind) << " count " << c.count << " misaligned by " << c.misalignment;
+  }
+}
+
+class CodecTargets : public testing::TestWithParam<CodecId> {};
+
+TEST_P(CodecTargets, EveryLength_SameBitsAsScalar) {
+  std::size_t turn = 0;
+  for (std::size_t count = 0; count <= 1100; ++count, ++turn) {
+    for (const DataType type : kLossyTypes) {
+      const Kind kind = kKinds[turn++ % std::size(kKinds)];
+      expect_same_as_scalar(codec(GetParam()), {kind, type, count, turn % 5});
+    }
+  }
+}
+
+TEST_P(CodecTargets, EveryKindOfData_SameBitsAsScalar) {
+  for (const Kind kind : kKinds) {
+    for (const DataType type : kLossyTypes) {
+      for (const std::size_t count : {1, 255, 256, 257, 4096, 20000}) {
+        expect_same_as_scalar(codec(GetParam()), {kind, type, count, 1});
+      }
+    }
+  }
+  expect_same_as_scalar(codec(GetParam()), {Kind::gaussian, DataType::float32, 200000, 3});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CodecTargets, testing::ValuesIn(kLossyCodecs),
+                         [](const auto& p) { return std::string(codec(p.param).name()); });
+
+TEST(SimdTargets, ForcedOne_IsTheCurrentOne) {
+  for (const SimdTarget target : supported_targets()) {
+    const ForcedTarget forced(target);
+    EXPECT_EQ(current_target(), target);
+  }
+  EXPECT_EQ(current_target(), supported_targets().back());
+  EXPECT_EQ(supported_targets().front(), SimdTarget::scalar);
+}
+
+}  // namespace
+}  // namespace thinwire::compression
