@@ -1,4 +1,5 @@
-// NCCL's network interface, version 10 (first in NCCL 2.26: profiler handles, a configuration per connection).
+// NCCL's network interface, version 10 (first in NCCL 2.26: profiler handles, a
+// configuration per connection).
 #include "base/nccl_abi/net_v10.h"
 
 #include "plugin/abi/net_calls.h"

@@ -1,4 +1,5 @@
-// NCCL's network interface, version 7 (first in NCCL 2.19: device offload handles, which stay unused).
+// NCCL's network interface, version 7 (first in NCCL 2.19: device offload handles,
+// which stay unused).
 #include "base/nccl_abi/net_v7.h"
 
 #include "plugin/abi/net_calls.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "tests/abi/session.h"
 
 enum { kBulk = 1 << 20, kManyRequests = 48, kFlood = 4096 };
 

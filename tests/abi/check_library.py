@@ -54,7 +54,8 @@ def floor_problems(library):
 
 def export_problems(library, export_map):
     with open(export_map, encoding="utf-8") as text:
-        wanted = set(re.search(r"global:(.*?)local:", text.read(), re.S)[1].replace(";", " ").split())
+        listed = re.search(r"global:(.*?)local:", text.read(), re.S)[1]
+    wanted = set(listed.replace(";", " ").split())
     exported = set()
     for line in readelf(library, "--dyn-syms").splitlines():
         fields = line.split()

@@ -1,10 +1,10 @@
-#include "driver.h"
+#include "tests/abi/driver.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness.h"
+#include "tests/abi/harness.h"
 
 /* The first 16 functions of every net table, and of every CollNet table once the two that v8
  * brought are allowed for, stand in the same order (held by layout_test.cc). */

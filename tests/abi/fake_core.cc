@@ -1,4 +1,4 @@
-#include "fake_core.h"
+#include "tests/abi/fake_core.h"
 
 #include <new>
 

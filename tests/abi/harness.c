@@ -1,4 +1,4 @@
-#include "harness.h"
+#include "tests/abi/harness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,6 @@ enum { kLogLines = 512, kLogColumns = 1024, kReadEnd = 0, kWriteEnd = 1 };
 static char log_lines[kLogLines][kLogColumns];
 static tw_nccl_log_level_t log_levels[kLogLines];
 static int log_count;
-static bool log_echoes;
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void fail(const char* format, ...) {
@@ -55,7 +54,7 @@ double seconds_now(void) {
 
 void give_way(void) { sched_yield(); }
 
-/* Leaves child `rank` with its own ends of the pipes only: a dead rank then shows as end of file. */
+/* Leaves `rank` with its own ends of the pipes only: a dead rank then shows as end of file. */
 static void take_pipes(int pipes[kMaxRanks][kMaxRanks][2], int rank, int ranks,
                        struct group* group) {
   for (int a = 0; a < ranks; ++a) {
@@ -220,11 +219,11 @@ int mapped_parts(const char* name) {
   return count;
 }
 
-void log_echo(bool on) { log_echoes = on; }
-
 void record_log(tw_nccl_log_level_t level, unsigned long flags, const char* file, int line,
                 const char* format, ...) {
   (void)flags;
+  (void)file;
+  (void)line;
   pthread_mutex_lock(&log_mutex);
   if (log_count < kLogLines) {
     va_list arguments;
@@ -232,7 +231,6 @@ void record_log(tw_nccl_log_level_t level, unsigned long flags, const char* file
     vsnprintf(log_lines[log_count], kLogColumns, format, arguments);
     va_end(arguments);
     log_levels[log_count] = level;
-    if (log_echoes) fprintf(stderr, "[%d] %s:%d %s\n", getpid(), file, line, log_lines[log_count]);
     ++log_count;
   }
   pthread_mutex_unlock(&log_mutex);

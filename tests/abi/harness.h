@@ -60,9 +60,8 @@ void require_no_more_than(struct traces before, const char* when);
 /* Lines of /proc/self/maps that name the library. */
 int mapped_parts(const char* name);
 
-/* A logger that keeps the lines, and prints them too while log_echo is on. */
+/* A logger that keeps the lines; fail() prints them. */
 void record_log(tw_nccl_log_level_t level, unsigned long flags, const char* file, int line,
                 const char* format, ...) __attribute__((format(printf, 5, 6)));
-void log_echo(bool on);
-/* True where one recorded line of at least this severity has every one of the words (null-ended). */
+/* True where one recorded line of at least this severity has every word of the null-ended list. */
 bool logged(tw_nccl_log_level_t level, const char* const* words);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "session.h"
+#include "tests/abi/session.h"
 
 enum { kVersion = 12, kRanks = 4, kVictim = 2, kElements = 200000, kWarmUps = 5 };
 
@@ -30,8 +30,9 @@ static void stop(struct driver* driver) {
 }
 
 static void sleep_seconds(double seconds) {
-  const struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-  nanosleep(&pause, NULL);
+  const time_t whole = (time_t)seconds;
+  const struct timespec length = {whole, (long)((seconds - (double)whole) * 1e9)};
+  nanosleep(&length, NULL);
 }
 
 /* All-reduces until an error comes. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "tests/abi/session.h"
 
 enum { kBuffer = 6 << 20, kGroup = 8, kInFlight = 64 };
 

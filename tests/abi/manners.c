@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "session.h"
+#include "tests/abi/session.h"
 
 enum { kVersion = 11, kCycles = 100, kBulk = 1 << 20 };
 

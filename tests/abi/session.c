@@ -1,4 +1,4 @@
-#include "session.h"
+#include "tests/abi/session.h"
 
 #include <stdint.h>
 #include <stdlib.h>

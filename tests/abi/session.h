@@ -2,8 +2,8 @@
  * retried while refused and tested until done. One thread. */
 #pragma once
 
-#include "driver.h"
-#include "harness.h"
+#include "tests/abi/driver.h"
+#include "tests/abi/harness.h"
 
 /* Connections to the next rank and from the previous one. */
 struct ring {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "tests/abi/session.h"
 
 enum { kVersion = 11, kRanks = 4, kOddRank = 1, kMaxWords = 6 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/nccl_abi/net_v12.h"
-#include "fake_core.h"
+#include "tests/abi/fake_core.h"
 
 extern "C" {
 extern const tw_nccl_net_v6_t ncclNetPlugin_v6;
