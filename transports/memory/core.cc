@@ -138,6 +138,7 @@ void join(LinkEnd& caller, LinkEnd& acceptor) {
   caller.peer = &acceptor;
   acceptor.peer = &caller;
   caller.state = acceptor.state = Status();
+  caller.queued = false;
   acceptor.hello = caller.hello;
   caller.peer_device = acceptor.inbox->device;
   acceptor.peer_device = caller.inbox->device;
@@ -185,6 +186,7 @@ void close(Core& core, LinkEnd& end) {
 }
 
 void deliver(Core& core, LinkEnd& end) {
+  if (end.queued && end.state.is_would_block()) end.state = Status();
   if (end.peer != nullptr && end.state.ok()) {
     for (Outgoing& message : end.peer->outgoing) {
       if (message.polls_left > 0) --message.polls_left;

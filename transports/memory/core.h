@@ -61,6 +61,7 @@ struct LinkEnd {
   Inbox* inbox = nullptr;
   LinkEnd* peer = nullptr;
   Status state = Status::would_block();
+  bool queued = false;  // at a listener: established by the next poll, before it is accepted
   bool peer_closed = false;
   int peer_device = -1;
   std::vector<std::byte> hello;

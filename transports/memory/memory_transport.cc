@@ -125,9 +125,12 @@ class MemoryEndpoint final : public Endpoint {
     if (port == core_.ports.end()) {
       fail(end, {Code::peer_lost, "nobody listens there"});
     } else {
-      end.peer_name = "memory device " + std::to_string(port->second->device);
+      end.peer_device = port->second->device;
+      end.peer_name = "memory device " + std::to_string(end.peer_device);
+      end.queued = true;
       port->second->callers.push_back(&end);
       wake(*port->second->inbox);
+      wake(inbox_);
     }
     return std::unique_ptr<Connection>(std::move(connection));
   }
