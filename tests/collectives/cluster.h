@@ -33,6 +33,9 @@ class Cluster {
   transports::memory::MemoryFabric& fabric() { return fabric_; }
   // Null once the rank was killed.
   Engine* engine(int rank) { return members_[static_cast<std::size_t>(rank)].engine.get(); }
+  std::uint64_t payload_sent(int rank) const {
+    return members_[static_cast<std::size_t>(rank)].endpoint->counters().payload_sent;
+  }
   std::mt19937_64& random() { return random_; }
 
   // Polls one rank. One whose engine fails closes its connections, as the plugin does.
