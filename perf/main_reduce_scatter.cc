@@ -1,0 +1,5 @@
+#include "perf/program.h"
+
+int main(int argc, char** argv) {
+  return thinwire::perf::collective_main(thinwire::perf::Collective::reduce_scatter, argc, argv);
+}

@@ -1,0 +1,3 @@
+#include "perf/program.h"
+
+int main(int argc, char** argv) { return thinwire::perf::wire_probe_main(argc, argv); }

@@ -1,0 +1,55 @@
+#include "perf/startup.h"
+
+#include <cstdio>
+
+#include "base/config.h"
+
+namespace thinwire::perf {
+namespace {
+
+std::string value_of(const EnvironmentList& environment, const std::string& name) {
+  for (const auto& [key, value] : environment) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+void print_warning(LogLevel level, const char*, int, const char* message) {
+  if (level == LogLevel::warn) std::fprintf(stderr, "%s\n", message);
+}
+
+void drop(LogLevel, const char*, int, const char*) {}
+
+bool compresses(const EnvironmentList& environment) {
+  // The plugin reads the same configuration and complains itself where it is wrong.
+  const Log silent(&drop);
+  const Result<Config> config = parse_config(environment, silent);
+  return config.ok() && config.value().compress != CompressChoice::none;
+}
+
+}  // namespace
+
+int start(Program program, Collective collective, int argc, char** argv,
+          const std::function<ExitCode(const Startup&, Session&)>& body) {
+  Startup startup;
+  try {
+    startup.options = parse_options(program, collective, argc, argv);
+  } catch (const Failure& failure) {
+    std::fprintf(failure.code() == ExitCode::ok ? stdout : stderr, "%s\n", failure.what());
+    return static_cast<int>(failure.code());
+  }
+  const EnvironmentList environment = process_environment();
+  const std::string debug = value_of(environment, "NCCL_DEBUG");
+  startup.plugin.net_plugin = value_of(environment, "NCCL_NET_PLUGIN");
+  startup.plugin.verbose = debug == "INFO" || debug == "TRACE";
+  const Data data = startup.options.data;
+  startup.lossy = data == Data::gaussian || (data == Data::automatic && compresses(environment));
+  const Log log(&print_warning);
+  const Result<LauncherInfo> launcher = launcher_info(environment, log);
+  if (!launcher.ok()) return static_cast<int>(ExitCode::usage);
+  return static_cast<int>(run_ranks(startup.options, launcher.value(), [&](Session& session) {
+    return body(startup, session);
+  }));
+}
+
+}  // namespace thinwire::perf

@@ -1,0 +1,50 @@
+// Watch: what a polling loop calls when a pass moved nothing. It yields the core, notices ranks
+// that are gone and loops that stand still. Owner: one per rank process; one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "perf/session.h"
+#include "perf/sockets.h"
+
+namespace thinwire::perf {
+
+class Watch {
+ public:
+  // timeout_s 0: wait for ever. A plugin is to report a dead peer itself, so a lost rank ends the
+  // wait only grace_s later.
+  Watch(Session& session, int timeout_s, int grace_s);
+
+  // Something moved.
+  void progressed() { moved_ = true; }
+  // Nothing moved in this pass. Throws Failure (runtime_error) as said above.
+  void idle();
+
+  // Polls `step` (true: moved something) until `done` says so.
+  template <class Step, class Done>
+  void poll_until(Step&& step, Done&& done) {
+    while (!done()) {
+      if (step()) {
+        progressed();
+      } else {
+        idle();
+      }
+    }
+  }
+
+ private:
+  void look_around();
+
+  Session& session_;
+  int timeout_s_;
+  int grace_s_;
+  bool moved_ = true;
+  std::uint32_t passes_ = 0;
+  Deadline still_until_;
+  std::optional<std::string> lost_;
+  Deadline grace_until_;
+};
+
+}  // namespace thinwire::perf
