@@ -11,6 +11,7 @@
 //   max_escape_bytes(n, element_bytes)
 //   code_for(absmax)     kRawCode where no scale serves
 //   is_plain(code), scaling(code), unscaling(code)     factors of encode and decode
+//   kLargestPlain        no scale, or not the kernel's encoding, serves a larger magnitude (bits)
 //   is_scalar(code)      encode_one is needed, the kernel does not do
 //   encode_one, decode_one, encode_blocks, decode_blocks, decode_add_blocks
 #pragma once

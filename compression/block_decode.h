@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "compression/float_bits.h"
 #include "compression/frame.h"
@@ -50,7 +51,8 @@ class FrameDecoder {
     if (!direct && target_.add) std::memcpy(out, elements, n * sizeof(float));
     if (!try_parse_tile(first, n, out, reader)) return false;
     decode_blocks(first, n, out);
-    for (std::size_t b = 0; b * kBlockElements < n; ++b) {
+    for (; irregular_ != 0; irregular_ &= irregular_ - 1) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(irregular_));
       std::copy_n(patch_.data() + b * kBlockElements, patched_[b], out + b * kBlockElements);
     }
     if (!direct) store(target_.type, out, elements, n);
@@ -82,11 +84,11 @@ class FrameDecoder {
     for (std::size_t b = 0; b * kBlockElements < n; ++b) {
       const std::size_t at = first + b * kBlockElements;
       const auto code = read_as<Code>(codes_ + at / kBlockElements * sizeof(Code));
-      patched_[b] = 0;
       if (Format::is_plain(code)) {
         unscaling_[b] = Format::unscaling(code);
         continue;
       }
+      irregular_ |= 1u << b;
       unscaling_[b] = 0.0f;
       const std::size_t in_block = std::min(kBlockElements, n - b * kBlockElements);
       bool fine = false;
@@ -111,11 +113,11 @@ class FrameDecoder {
       const auto end = read_as<std::uint8_t>(ends + s);
       const auto code = read_as<Code>(codes + s * sizeof(Code));
       if (end <= begin || end >= n || !Format::is_plain(code)) return false;
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto payload = read_as<Payload>(payload_ + (at + i) * sizeof(Payload));
-        patch_[b * kBlockElements + i] = Format::decode_one(payload, code);
+      const float unscaling = Format::unscaling(code);
+      for (; begin < end; ++begin) {
+        const auto payload = read_as<Payload>(payload_ + (at + begin) * sizeof(Payload));
+        patch_[b * kBlockElements + begin] = Format::decode_one(payload, unscaling);
       }
-      begin = end;
     }
     const auto last = read_as<Code>(codes + extra * sizeof(Code));
     if (!Format::is_plain(last)) return false;
@@ -150,7 +152,8 @@ class FrameDecoder {
   const std::byte* codes_ = nullptr;
   const std::byte* payload_ = nullptr;
   std::array<float, kTileBlocks> unscaling_;
-  std::array<std::size_t, kTileBlocks> patched_;  // elements at the head of each block
+  std::uint32_t irregular_ = 0;  // blocks of the tile whose first patched_ are in patch_
+  std::array<std::size_t, kTileBlocks> patched_;
   alignas(64) std::array<float, kTileElements> patch_;
   alignas(64) std::array<float, kTileElements> tile_;
 };

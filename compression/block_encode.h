@@ -55,82 +55,75 @@ class FrameEncoder {
   }
 
   void encode_blocks(const float* x, std::size_t first, std::size_t blocks) {
-    std::array<std::uint32_t, kTileBlocks> absmax;
-    std::array<float, kTileBlocks> scaling;
-    kernels().block_absmax(x, blocks, absmax.data());
     std::uint32_t irregular = 0;
+    kernels().survey(x, blocks, Format::kRule, absmax_.data(), limit_.data());
     for (std::size_t b = 0; b < blocks; ++b) {
-      const Code code = plain_code(x + b * kBlockElements, absmax[b]);
-      if (code == Format::kRawCode) irregular |= 1u << b;
-      set_code(first / kBlockElements + b, code);
-      scaling[b] = code == Format::kRawCode ? 0.0f : Format::scaling(code);
+      const float* const block = x + b * kBlockElements;
+      if (try_plain(b, first)) continue;
+      irregular |= 1u << b;
+      patched_[b] = encode_irregular(b, first + b * kBlockElements, block, kBlockElements);
     }
-    Format::encode_blocks(x, blocks, scaling.data(), payload_ + first * sizeof(Payload));
+    std::byte* const payload = payload_ + first * sizeof(Payload);
+    Format::encode_blocks(x, blocks, scaling_.data(), payload);
     for (; irregular != 0; irregular &= irregular - 1) {
       const auto b = static_cast<std::size_t>(std::countr_zero(irregular));
-      encode_irregular(x + b * kBlockElements, first + b * kBlockElements, kBlockElements);
+      const std::size_t at = b * kBlockElements * sizeof(Payload);
+      std::memcpy(payload + at, patch_.data() + at, patched_[b] * sizeof(Payload));
     }
   }
 
   void encode_partial(const float* padded, std::size_t first, std::size_t n) {
-    std::uint32_t absmax;
-    kernels().block_absmax(padded, 1, &absmax);
-    const Code code = plain_code(padded, absmax);
-    set_code(first / kBlockElements, code);
-    if (code == Format::kRawCode) {
-      encode_irregular(padded, first, n);
-      return;
-    }
-    encode_run(padded, first, 0, n, code);
+    std::array<std::byte, kBlockElements * sizeof(Payload)> payload;
+    kernels().survey(padded, 1, Format::kRule, absmax_.data(), limit_.data());
+    const bool plain = try_plain(0, first);
+    const std::size_t patched = plain ? 0 : encode_irregular(0, first, padded, n);
+    Format::encode_blocks(padded, 1, scaling_.data(), payload.data());
+    std::memcpy(payload.data(), patch_.data(), patched * sizeof(Payload));
+    std::memcpy(payload_ + first * sizeof(Payload), payload.data(), n * sizeof(Payload));
   }
 
-  // The code of a block that needs no more than one, all else kRawCode.
-  static Code plain_code(const float* x, std::uint32_t absmax_bits) {
-    if (absmax_bits >= kInfinityBits) return Format::kRawCode;
-    if (absmax_bits > reach(magnitude_bits(x[0]), Format::kRule)) return Format::kRawCode;
+  // Whether one scale serves the tile's block b.
+  bool try_plain(std::size_t b, std::size_t first) {
+    const std::uint32_t absmax_bits = absmax_[b];
+    if (absmax_bits > std::min(limit_[b], Format::kLargestPlain)) return false;
     const Code code = Format::code_for(absmax_bits);
-    return Format::is_plain(code) && !Format::is_scalar(code) ? code : Format::kRawCode;
+    if (!Format::is_plain(code)) return false;
+    scaling_[b] = Format::scaling(code);
+    set_code(first / kBlockElements + b, code);
+    return true;
   }
 
-  void encode_irregular(const float* x, std::size_t first, std::size_t n) {
-    std::uint32_t finite = 0;
-    bool all_finite = true;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t bits = magnitude_bits(x[i]);
-      if (bits < kInfinityBits) finite = std::max(finite, bits);
-      all_finite = all_finite && bits < kInfinityBits;
-    }
+  // Sets the code, the escape and the scale for the kernel, and returns how many elements from the
+  // block's beginning the kernel's payloads do not serve: theirs are in patch_.
+  std::size_t encode_irregular(std::size_t b, std::size_t first, const float* x, std::size_t n) {
+    const bool finite = absmax_[b] < kInfinityBits;
+    bool serves = finite || Format::kKeepsNonFinite;
     Segments segments;
-    split(x, n, finite, Format::kRule, segments);
     std::array<Code, kMaxSegments> codes;
-    bool serves = all_finite || Format::kKeepsNonFinite;
+    if (serves) split(x, n, finite ? absmax_[b] : finite_absmax(x, 0, n), Format::kRule, segments);
     for (std::size_t s = 0; s < segments.count; ++s) {
       codes[s] = Format::code_for(segments.absmax_bits[s]);
       serves = serves && Format::is_plain(codes[s]);
     }
+    std::byte* const patch = patch_.data() + b * kBlockElements * sizeof(Payload);
     if (serves && (segments.count == 1 || fits(segments.count, n))) {
-      encode_segments(x, first, segments, codes.data());
-    } else {
-      encode_raw(first, n);
+      scaling_[b] = Format::scaling(codes[segments.count - 1]);
+      write_segments(first / kBlockElements, segments, codes.data());
+      return encode_segments(x, segments, codes.data(), patch);
     }
+    scaling_[b] = 0.0f;
+    write_raw(first, n, patch);
+    return n;
   }
 
-  static std::size_t table_bytes(std::size_t segments) {
-    return segments + segments * sizeof(Code);
-  }
   bool fits(std::size_t segments, std::size_t n) const {
-    return table_bytes(segments) <= Format::max_escape_bytes(n, element_bytes(type_));
+    return segments + segments * sizeof(Code) <=
+           Format::max_escape_bytes(n, element_bytes(type_));
   }
 
-  void encode_segments(const float* x, std::size_t first, const Segments& segments,
-                       const Code* codes) {
-    std::size_t begin = 0;
-    for (std::size_t s = 0; s < segments.count; ++s) {
-      encode_run(x, first, begin, segments.end[s], codes[s]);
-      begin = segments.end[s];
-    }
+  void write_segments(std::size_t block, const Segments& segments, const Code* codes) {
     const bool single = segments.count == 1;
-    set_code(first / kBlockElements, single ? codes[0] : Format::kSegmentedCode);
+    set_code(block, single ? codes[0] : Format::kSegmentedCode);
     if (single) return;
     escape_ = write_as(escape_, static_cast<std::uint8_t>(segments.count - 1));
     for (std::size_t s = 0; s + 1 < segments.count; ++s) {
@@ -140,17 +133,25 @@ class FrameEncoder {
     escape_ += segments.count * sizeof(Code);
   }
 
-  void encode_run(const float* x, std::size_t first, std::size_t begin, std::size_t end,
-                  Code code) {
-    for (std::size_t i = begin; i < end; ++i) {
-      write_as(payload_ + (first + i) * sizeof(Payload), Format::encode_one(x[i], code));
+  // All segments but the last, which the kernel serves unless the format says otherwise.
+  static std::size_t encode_segments(const float* x, const Segments& segments, const Code* codes,
+                                     std::byte* patch) {
+    const std::size_t last = segments.count - 1;
+    const std::size_t by_hand = Format::is_scalar(codes[last]) ? segments.count : last;
+    std::size_t i = 0;
+    for (std::size_t s = 0; s < by_hand; ++s) {
+      const float scaling = Format::scaling(codes[s]);
+      for (; i < segments.end[s]; ++i) {
+        write_as(patch + i * sizeof(Payload), Format::encode_one(x[i], scaling));
+      }
     }
+    return i;
   }
 
-  void encode_raw(std::size_t first, std::size_t n) {
+  void write_raw(std::size_t first, std::size_t n, std::byte* patch) {
     const std::size_t bytes = n * element_bytes(type_), head = n * sizeof(Payload);
     const std::byte* from = elements_ + first * element_bytes(type_);
-    std::memcpy(payload_ + first * sizeof(Payload), from, head);
+    std::memcpy(patch, from, head);
     std::memcpy(escape_, from + head, bytes - head);
     escape_ += bytes - head;
     set_code(first / kBlockElements, Format::kRawCode);
@@ -164,6 +165,12 @@ class FrameEncoder {
   std::byte* codes_;
   std::byte* payload_;
   std::byte* escape_;
+  // Of the tile at work.
+  std::array<std::uint32_t, kTileBlocks> absmax_;
+  std::array<std::uint32_t, kTileBlocks> limit_;
+  std::array<float, kTileBlocks> scaling_;
+  std::array<std::size_t, kTileBlocks> patched_;
+  alignas(64) std::array<std::byte, kTileElements * sizeof(Payload)> patch_;
   alignas(64) std::array<float, kTileElements> tile_;
 };
 

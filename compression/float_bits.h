@@ -63,48 +63,57 @@ inline constexpr std::uint32_t kCanonicalNanBits = 0x7fc00000u;
 
 // An 8-bit float with `kMantissaBits`; the others are exponent and sign. OCP 8-bit floating point
 // specification 1.0: e4m3 has no Inf, one NaN (0x7f) and the maximum 448; e5m2 is IEEE-like.
+// Both functions compute every case and select, so that loops over them vectorise.
+[[gnu::always_inline]] inline std::uint32_t select(bool condition, std::uint32_t yes,
+                                                   std::uint32_t no) {
+  return no ^ ((yes ^ no) & (0u - static_cast<std::uint32_t>(condition)));
+}
+
+template <int kMantissaBits>
+struct Float8Traits {
+  static constexpr std::uint32_t kBias = kMantissaBits == 3 ? 7 : 15;
+  static constexpr std::uint32_t kShift = 23 - kMantissaBits;
+  static constexpr std::uint32_t kRebias = (127 - kBias) << 23;
+  static constexpr std::uint32_t kLargest = kMantissaBits == 3 ? 0x7e : 0x7b;
+  // e4m3 has no Inf: its place holds a NaN.
+  static constexpr std::uint32_t kInfinity = kMantissaBits == 3 ? 0x7f : 0x7c;
+  static constexpr std::uint32_t kInfinityLoaded =
+      kMantissaBits == 3 ? kCanonicalNanBits : kInfinityBits;
+};
+
 template <int kMantissaBits>
 [[gnu::always_inline]] inline float float_from_float8(std::uint8_t byte) {
-  constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
+  using Traits = Float8Traits<kMantissaBits>;
+  const float unit = float_of((128 - Traits::kBias - kMantissaBits) << 23);
   const std::uint32_t sign = static_cast<std::uint32_t>(byte & 0x80u) << 24;
   const std::uint32_t magnitude = byte & 0x7fu;
-  if (kMantissaBits == 3 && magnitude == 0x7f) return float_of(sign | kCanonicalNanBits);
-  if (kMantissaBits == 2 && magnitude >= 0x7c) {
-    return float_of(sign | (magnitude == 0x7c ? kInfinityBits : kCanonicalNanBits));
-  }
-  const std::uint32_t exponent = magnitude >> kMantissaBits;
-  const std::uint32_t mantissa = magnitude & ((1u << kMantissaBits) - 1);
-  if (exponent == 0) {
-    const float unit = float_of(static_cast<std::uint32_t>(127 + 1 - kBias - kMantissaBits) << 23);
-    return float_of(sign | bits_of(static_cast<float>(mantissa) * unit));
-  }
-  return float_of(sign | ((exponent + 127 - kBias) << 23) | (mantissa << (23 - kMantissaBits)));
+  const std::uint32_t small = bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * unit);
+  const std::uint32_t normal = (magnitude << Traits::kShift) + Traits::kRebias;
+  std::uint32_t result = select(magnitude < (1u << kMantissaBits), small, normal);
+  result = select(magnitude == Traits::kInfinity, Traits::kInfinityLoaded, result);
+  result = select(magnitude > Traits::kInfinity, kCanonicalNanBits, result);
+  return float_of(sign | result);
 }
 
 // Round to nearest even; finite values saturate; NaN stays NaN; Inf stays Inf where the format
 // has one (e5m2) and is NaN where it has none (e4m3).
 template <int kMantissaBits>
 [[gnu::always_inline]] inline std::uint8_t float8_from_float(float value) {
-  constexpr int kBias = kMantissaBits == 3 ? 7 : 15;
-  constexpr std::uint32_t kLargest = kMantissaBits == 3 ? 0x7eu : 0x7bu;
-  constexpr std::uint32_t kInfinity = kMantissaBits == 3 ? 0x7fu : 0x7cu;
+  using Traits = Float8Traits<kMantissaBits>;
   const std::uint32_t bits = bits_of(value);
-  const auto sign = static_cast<std::uint32_t>((bits >> 24) & 0x80u);
+  const std::uint32_t sign = (bits >> 24) & 0x80u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > kInfinityBits) return static_cast<std::uint8_t>(sign | 0x7fu);
-  if (magnitude == kInfinityBits) return static_cast<std::uint8_t>(sign | kInfinity);
-  std::uint32_t result;
-  if (magnitude < (static_cast<std::uint32_t>(128 - kBias) << 23)) {
-    // Subnormal: adding 2^(23 + exponent of the last place) rounds there.
-    const float round = float_of(static_cast<std::uint32_t>(127 + 24 - kBias - kMantissaBits) << 23);
-    result = bits_of(float_of(magnitude) + round) - bits_of(round);
-  } else {
-    constexpr int kShift = 23 - kMantissaBits;
-    const std::uint32_t odd = (magnitude >> kShift) & 1u;
-    const std::uint32_t rounded = magnitude + ((1u << (kShift - 1)) - 1) + odd;
-    result = (rounded - (static_cast<std::uint32_t>(127 - kBias) << 23)) >> kShift;
-  }
-  return static_cast<std::uint8_t>(sign | (result < kLargest ? result : kLargest));
+  // Adding 2^23 times the subnormals' last place rounds there.
+  const float round = float_of((151 - Traits::kBias - kMantissaBits) << 23);
+  const std::uint32_t small = bits_of(float_of(magnitude) + round) - bits_of(round);
+  const std::uint32_t odd = (magnitude >> Traits::kShift) & 1u;
+  const std::uint32_t rounded = magnitude + ((1u << (Traits::kShift - 1)) - 1) + odd;
+  const std::uint32_t normal = (rounded - Traits::kRebias) >> Traits::kShift;
+  std::uint32_t result = select(magnitude < Traits::kRebias + (1u << 23), small, normal);
+  result = select(result < Traits::kLargest, result, Traits::kLargest);
+  result = select(magnitude == kInfinityBits, Traits::kInfinity, result);
+  result = select(magnitude > kInfinityBits, 0x7fu, result);
+  return static_cast<std::uint8_t>(sign | result);
 }
 
 }  // namespace thinwire::compression

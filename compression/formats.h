@@ -19,12 +19,13 @@ struct Fp16Format {
   using Payload = std::uint16_t;
   static constexpr CodecId kId = CodecId::fp16;
   static constexpr std::string_view kName = "fp16";
-  static constexpr SegmentRule kRule{16, 0x00800000u};
+  static constexpr SegmentRule kRule{16, 16, 0x00800000u};
   static constexpr Code kSegmentedCode = 255;
   static constexpr Code kRawCode = 0;
   static constexpr bool kHasRaw = false;
   static constexpr bool kKeepsNonFinite = true;
   static constexpr Code kLeast = 15, kLargest = 254;
+  static constexpr std::uint32_t kLargestPlain = 0x7effffffu;
 
   static constexpr std::size_t max_escape_bytes(std::size_t n, std::size_t) {
     constexpr std::size_t kMost = 277 / 16 + 1;  // segments that the range of float32 holds
@@ -39,17 +40,18 @@ struct Fp16Format {
   static float unscaling(Code code) {
     return float_of(static_cast<std::uint32_t>(code - 14) << 23);
   }
+  static constexpr float kSmallestScaling = 0x1p-113f;  // that of kLargest
   // Rounding up at the very end of float32's range would turn a finite value into Inf.
   static bool is_scalar(Code code) { return code == kLargest; }
-  static Payload encode_one(float x, Code code) {
+  static Payload encode_one(float x, float scaling) {
     constexpr std::uint16_t kTop = 0x77ff;  // the largest below 2^15
-    const std::uint16_t half = float16_from_float(x * scaling(code));
+    const std::uint16_t half = float16_from_float(x * scaling);
     const auto magnitude = static_cast<std::uint16_t>(half & 0x7fffu);
-    if (code != kLargest || magnitude <= kTop || magnitude >= 0x7c00u) return half;
-    return static_cast<Payload>((half & 0x8000u) | kTop);
+    const bool carried = scaling == kSmallestScaling && magnitude > kTop && magnitude < 0x7c00u;
+    return carried ? static_cast<Payload>((half & 0x8000u) | kTop) : half;
   }
-  static float decode_one(Payload half, Code code) {
-    return float_from_float16(half) * unscaling(code);
+  static float decode_one(Payload half, float unscaling) {
+    return float_from_float16(half) * unscaling;
   }
   static void encode_blocks(const float* x, std::size_t blocks, const float* scaling, void* to) {
     kernels().fp16_encode(x, blocks, scaling, to);
@@ -67,7 +69,8 @@ struct Fp16Format {
 // 8-bit integers times a bfloat16 scale, absmax / 127 rounded up; round to nearest even. Bounds
 // for x in a prefix of a block, with M the prefix's largest magnitude:
 //   |error| <= max(J * M / 252, 2^-119), where J = 1 when the block's other elements are at most M
-//   or more than 8 * M, and J <= 8 always.
+//   or more than J(b) * M, and J <= J(b) always; J(b) = 32, 16, 8 for prefixes of at least 1, 2, 4
+//   elements and 4 for 8 and more.
 // Blocks that no scale serves travel raw: non-finite values, all magnitudes below 2^-119, a
 // magnitude above 2^127, or one so near float16's largest that rounding would carry it to Inf.
 struct Int8Format {
@@ -76,7 +79,8 @@ struct Int8Format {
   static constexpr CodecId kId = CodecId::int8;
   static constexpr std::string_view kName = "int8";
   static constexpr std::uint32_t kTiny = (127u - 119u) << 23;
-  static constexpr SegmentRule kRule{3, kTiny};
+  static constexpr std::uint32_t kLargestPlain = (127u + 127u) << 23;
+  static constexpr SegmentRule kRule{5, 2, kTiny};
   static constexpr Code kSegmentedCode = 0xffff;
   static constexpr Code kRawCode = 0xfffe;
   static constexpr bool kHasRaw = true;
@@ -86,9 +90,8 @@ struct Int8Format {
     return n * (element_bytes - 1);
   }
   static Code code_for(std::uint32_t absmax_bits) {
-    constexpr std::uint32_t kHuge = (127u + 127u) << 23;
     if (absmax_bits == 0) return 0;
-    if (absmax_bits < kTiny || absmax_bits > kHuge) return kRawCode;
+    if (absmax_bits < kTiny || absmax_bits > kLargestPlain) return kRawCode;
     const float absmax = float_of(absmax_bits);
     if (absmax > 65240.0f && absmax < 65520.0f) return kRawCode;
     return static_cast<Code>((bits_of(absmax / 127.0f) + 0xffffu) >> 16);
@@ -97,11 +100,11 @@ struct Int8Format {
   static float unscaling(Code code) { return float_from_bfloat16(code); }
   static float scaling(Code code) { return code == 0 ? 0.0f : 1.0f / unscaling(code); }
   static bool is_scalar(Code) { return false; }
-  static Payload encode_one(float x, Code code) {
-    return static_cast<Payload>(bits_of(x * scaling(code) + 0x1.8p23f) & 0xffu);
+  static Payload encode_one(float x, float scaling) {
+    return static_cast<Payload>(bits_of(x * scaling + 0x1.8p23f) & 0xffu);
   }
-  static float decode_one(Payload q, Code code) {
-    return static_cast<float>(static_cast<std::int8_t>(q)) * unscaling(code);
+  static float decode_one(Payload q, float unscaling) {
+    return static_cast<float>(static_cast<std::int8_t>(q)) * unscaling;
   }
   static void encode_blocks(const float* x, std::size_t blocks, const float* scaling, void* to) {
     kernels().int8_encode(x, blocks, scaling, to);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/data_type.h"
+#include "compression/segments.h"
 
 namespace thinwire::compression {
 
@@ -18,8 +19,14 @@ namespace thinwire::compression {
 inline constexpr std::size_t kBlockElements = 256;
 
 struct Kernels {
-  // Per block of kBlockElements floats: the largest x & 0x7fffffff, as an unsigned integer.
-  void (*block_absmax)(const float* x, std::size_t blocks, std::uint32_t* absmax_bits);
+  // Per block of kBlockElements floats: the largest x & 0x7fffffff, as an unsigned integer, and
+  // the limit below which one segment does (segments.h; too low where x begins with zeros).
+  void (*survey)(const float* x, std::size_t blocks, const SegmentRule& rule,
+                 std::uint32_t* absmax_bits, std::uint32_t* limit_bits);
+
+  // The first i in [begin, end) with x[i] & 0x7fffffff above `limit_bits` (< 2^31), else end.
+  std::size_t (*first_above)(const float* x, std::size_t begin, std::size_t end,
+                             std::uint32_t limit_bits);
 
   // q = round to nearest even(x * inverse[block]); the products lie within +-127.5.
   void (*int8_encode)(const float* x, std::size_t blocks, const float* inverse, void* q);

@@ -19,7 +19,25 @@ double canonical(double value) {
   return value != value ? __builtin_bit_cast(double, 0x7ff8000000000000ull) : value;
 }
 
-// How a 8- or 16-bit floating type meets float32; the others are their own accumulators.
+std::uint32_t block_limit(const float* x, const SegmentRule& rule) {
+  std::uint32_t record = 0, limit = ~0u;
+  for (std::size_t i = 0; i < kRuleElements; ++i) {
+    const std::uint32_t bits = magnitude_bits(x[i]);
+    record = bits > record ? bits : record;
+    if ((i & (i + 1)) != 0) continue;  // J falls at powers of two
+    const std::uint32_t reached = record + jump_bits(rule, i + 1);
+    limit = reached < limit ? reached : limit;
+  }
+  return limit;
+}
+
+std::size_t first_above(const float* x, std::size_t begin, std::size_t end,
+                        std::uint32_t limit_bits) {
+  while (begin < end && magnitude_bits(x[begin]) <= limit_bits) ++begin;
+  return begin;
+}
+
+// How an 8- or 16-bit floating type meets float32; the others are their own accumulators.
 template <class T>
 struct Plain {
   using Element = T;

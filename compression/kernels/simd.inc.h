@@ -36,7 +36,8 @@ Bits magnitude_at(const float* x) {
   return hn::And(hn::BitCast(U32(), hn::LoadU(F32(), x)), hn::Set(U32(), 0x7fffffffu));
 }
 
-void simd_block_absmax(const float* x, std::size_t blocks, std::uint32_t* absmax_bits) {
+void simd_survey(const float* x, std::size_t blocks, const SegmentRule& rule,
+                 std::uint32_t* absmax_bits, std::uint32_t* limit_bits) {
   for (std::size_t b = 0; b < blocks; ++b, x += kBlockElements) {
     Bits m0 = magnitude_at(x), m1 = magnitude_at(x + kLanes);
     Bits m2 = magnitude_at(x + 2 * kLanes), m3 = magnitude_at(x + 3 * kLanes);
@@ -48,7 +49,19 @@ void simd_block_absmax(const float* x, std::size_t blocks, std::uint32_t* absmax
     }
     const Bits all = hn::Max(hn::Max(m0, m1), hn::Max(m2, m3));
     absmax_bits[b] = hn::GetLane(hn::MaxOfLanes(U32(), all));
+    limit_bits[b] = block_limit(x, rule);
   }
+}
+
+std::size_t simd_first_above(const float* x, std::size_t begin, std::size_t end,
+                             std::uint32_t limit_bits) {
+  const hn::Vec<I32> limit = hn::Set(I32(), static_cast<std::int32_t>(limit_bits));
+  for (; begin + kLanes <= end; begin += kLanes) {
+    const auto above = hn::BitCast(I32(), magnitude_at(x + begin)) > limit;
+    const auto lane = hn::FindFirstTrue(I32(), above);
+    if (lane >= 0) return begin + static_cast<std::size_t>(lane);
+  }
+  return first_above(x, begin, end, limit_bits);
 }
 
 hn::Vec<I32> quantised(const float* x, Floats inverse) {
@@ -211,7 +224,8 @@ void set_simd_converted(Kernels& k, DataType type) {
 }
 
 Kernels make_simd_kernels() {
-  Kernels k{simd_block_absmax,
+  Kernels k{simd_survey,
+            simd_first_above,
             simd_int8_encode,
             simd_decode<Int8Payload, Assign>,
             simd_decode<Int8Payload, Accumulate>,

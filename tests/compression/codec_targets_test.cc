@@ -29,11 +29,10 @@ struct Case {
   std::size_t misalignment;
 };
 
-Outcome outcome_of(const Codec& codec, const Case& c, SimdTarget target) {
-  const auto count = static_cast<std::uint32_t>(c.count);
-  const Elements elements(sample(c.kind, c.count, count), c.type, c.misalignment);
+Outcome outcome_of(const Codec& codec, const Case& c, const Elements& elements,
+                   std::span<const float> accumulator, SimdTarget target) {
   Outcome outcome;
-  outcome.sum = sample(Kind::non_finite, c.count, count + 1);
+  outcome.sum.assign(accumulator.begin(), accumulator.end());
   outcome.narrow.resize(c.count * element_bytes(c.type));
   const ForcedTarget forced(target);
   outcome.wire = encode(codec, elements, c.type);
@@ -54,9 +53,12 @@ std::vector<SimdTarget> vector_targets() {
 }
 
 void expect_same_as_scalar(const Codec& codec, const Case& c) {
-  const Outcome reference = outcome_of(codec, c, SimdTarget::scalar);
+  const auto seed = static_cast<std::uint32_t>(c.count);
+  const Elements elements(sample(c.kind, c.count, seed), c.type, c.misalignment);
+  const auto accumulator = sample(Kind::non_finite, c.count, seed + 1);
+  const Outcome reference = outcome_of(codec, c, elements, accumulator, SimdTarget::scalar);
   for (const SimdTarget target : vector_targets()) {
-    ASSERT_TRUE(outcome_of(codec, c, target) == reference)
+    ASSERT_TRUE(outcome_of(codec, c, elements, accumulator, target) == reference)
         << codec.name() << ' ' << name_of(target) << ' ' << name_of(c.type) << ' '
         << name_of(c.kind) << " count " << c.count << " misaligned by " << c.misalignment;
   }

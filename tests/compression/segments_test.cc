@@ -10,7 +10,7 @@
 namespace thinwire::compression {
 namespace {
 
-constexpr SegmentRule kEightfold{3, 0x04000000u};
+constexpr SegmentRule kRule{5, 2, 0x04000000u};
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(std::fabs(x)); }
 
@@ -20,8 +20,14 @@ Segments split_of(const std::vector<float>& x) {
     if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
   }
   Segments segments;
-  split(x.data(), x.size(), bits(largest), kEightfold, segments);
+  split(x.data(), x.size(), bits(largest), kRule, segments);
   return segments;
+}
+
+TEST(Segments, AllowedJump_FallsFrom32To4WithinEightElements) {
+  const std::uint32_t expected[] = {5, 4, 4, 3, 3, 3, 3, 2, 2};
+  for (std::size_t b = 1; b <= 9; ++b) EXPECT_EQ(jump_bits(kRule, b), expected[b - 1] << 23) << b;
+  EXPECT_EQ(jump_bits(kRule, 256), 2u << 23);
 }
 
 TEST(Segments, EvenData_IsOneSegment) {
@@ -32,14 +38,32 @@ TEST(Segments, EvenData_IsOneSegment) {
 }
 
 TEST(Segments, Jump_StartsASegmentAtTheElementThatJumps) {
-  const Segments s = split_of({1, -2, 8.5f, 3, 1000, 1});
+  // 40 is beyond 32 * 1; 100 beyond neither 16 * 40 nor 8 * 40; 1e4 is.
+  const Segments s = split_of({1, 40, 3, 100, 1e4f, 1});
   ASSERT_EQ(s.count, 3u);
-  EXPECT_EQ(s.end[0], 2);
-  EXPECT_EQ(s.absmax_bits[0], bits(2));
+  EXPECT_EQ(s.end[0], 1);
+  EXPECT_EQ(s.absmax_bits[0], bits(1));
   EXPECT_EQ(s.end[1], 4);
-  EXPECT_EQ(s.absmax_bits[1], bits(8.5f));
+  EXPECT_EQ(s.absmax_bits[1], bits(100));
   EXPECT_EQ(s.end[2], 6);
-  EXPECT_EQ(s.absmax_bits[2], bits(1000));
+  EXPECT_EQ(s.absmax_bits[2], bits(1e4f));
+}
+
+TEST(Segments, JumpFarFromTheBeginning_StartsASegmentThere) {
+  std::vector<float> x(256, 1.0f);
+  x[200] = 4.5f;
+  x[250] = -INFINITY;
+  const Segments s = split_of(x);
+  ASSERT_EQ(s.count, 2u);
+  EXPECT_EQ(s.end[0], 200);
+  EXPECT_EQ(s.absmax_bits[0], bits(1));
+  EXPECT_EQ(s.absmax_bits[1], bits(4.5f));
+}
+
+TEST(Segments, OnlyDustBeforeTheEnd_IsOneSegment) {
+  std::vector<float> x(256, 1e-41f);
+  x[255] = 1;
+  EXPECT_EQ(split_of(x).count, 1u);
 }
 
 TEST(Segments, LeadingZeros_SetNoLimit) {
@@ -54,9 +78,9 @@ TEST(Segments, NonFinite_IsPassedOver) {
 
 TEST(Segments, WidestClimb_FitsTheTable) {
   std::vector<float> x;
-  for (float v = 0x1p-119f; std::isfinite(v); v *= 8.5f) x.push_back(v);
+  for (float v = 0x1p-119f; std::isfinite(v); v *= 4.5f) x.push_back(v);
   const Segments s = split_of(x);
-  EXPECT_EQ(s.count, x.size());
+  EXPECT_GE(s.count, x.size() - 4);  // the first ones may jump further
   EXPECT_LE(s.count, kMaxSegments);
 }
 
