@@ -29,22 +29,6 @@ static void require_pattern(const unsigned char* data, size_t bytes, int seed, c
   }
 }
 
-/* Two requests of one process make progress together, as under NCCL's progress thread. */
-static void finish_pair(struct driver* driver, void* send, int* sent, void* receive,
-                        int* received) {
-  int send_done = 0;
-  int receive_done = 0;
-  const double deadline = seconds_now() + kDeadlineSeconds;
-  while (!send_done || !receive_done) {
-    if (!send_done) require_success(net_test(driver, send, &send_done, sent), "test of a send");
-    if (!receive_done) {
-      require_success(net_test(driver, receive, &receive_done, received), "test of a receive");
-    }
-    require(seconds_now() < deadline, "point-to-point not done");
-    give_way();
-  }
-}
-
 /* Everyone sends to the next and receives from the previous rank, in a buffer that is larger. */
 static void check_sizes(struct driver* driver, struct group* group, struct ring* ring,
                         unsigned char* out, unsigned char* in, void* out_handle,
@@ -56,17 +40,18 @@ static void check_sizes(struct driver* driver, struct group* group, struct ring*
     void* data = in;
     size_t room = bytes + 64;
     int tag = 7;
-    void* send = NULL;
-    void* receive = NULL;
+    void* requests[2];
     int sent = -1;
     int received = -1;
+    int* sizes[2] = {&received, at % 2 == 0 ? &sent : NULL};
     fill(out, bytes, group->rank + (int)at);
     memset(in, 0xee, room);
     require_success(receive_retried(driver, ring->receive, 1, &data, &room, &tag, &in_handle,
-                                    &receive),
+                                    &requests[0]),
                     "irecv");
-    require_success(send_retried(driver, ring->send, out, bytes, tag, out_handle, &send), "isend");
-    finish_pair(driver, send, at % 2 == 0 ? &sent : NULL, receive, &received);
+    require_success(send_retried(driver, ring->send, out, bytes, tag, out_handle, &requests[1]),
+                    "isend");
+    require_success(net_wait_all(driver, 2, requests, sizes), "test");
     require(received == (int)bytes, "received %d of %zu", received, bytes);
     require(at % 2 == 1 || sent == (int)bytes, "sent %d of %zu", sent, bytes);
     require_pattern(in, bytes, previous + (int)at, "message");
@@ -82,9 +67,9 @@ static void check_grouped(struct driver* driver, struct group* group, struct rin
   size_t room[kGroup];
   int tags[kGroup];
   void* handles[kGroup];
-  void* sends[kGroup];
-  void* receive = NULL;
+  void* requests[1 + kGroup];
   int sizes[kGroup];
+  int* size_slots[1 + kGroup] = {sizes};
   const int previous = (group->rank + group->ranks - 1) % group->ranks;
   const size_t stride = 70000;
   memset(in, 0xee, stride * (size_t)n);
@@ -94,17 +79,17 @@ static void check_grouped(struct driver* driver, struct group* group, struct rin
     tags[i] = 100 + i;
     handles[i] = in_handle;
   }
-  require_success(receive_retried(driver, ring->receive, n, data, room, tags, handles, &receive),
-                  "grouped irecv");
+  require_success(
+      receive_retried(driver, ring->receive, n, data, room, tags, handles, &requests[0]),
+      "grouped irecv");
   for (int i = n - 1; i >= 0; --i) {
     const size_t bytes = (size_t)i * 9000;
     fill(out + stride * (size_t)i, bytes, group->rank + i);
     require_success(send_retried(driver, ring->send, out + stride * (size_t)i, bytes, tags[i],
-                                 out_handle, &sends[i]),
+                                 out_handle, &requests[1 + i]),
                     "isend");
   }
-  finish_pair(driver, sends[0], NULL, receive, sizes);
-  for (int i = 1; i < n; ++i) require_success(net_wait(driver, sends[i], NULL), "test");
+  require_success(net_wait_all(driver, 1 + n, requests, size_slots), "test");
   for (int i = 0; i < n; ++i) {
     require(sizes[i] == i * 9000, "part %d received %d", i, sizes[i]);
     require_pattern(data[i], (size_t)sizes[i], previous + i, "part of a group");

@@ -20,25 +20,6 @@ static void start(struct driver* driver) {
   require_success(driver_init(driver, record_log), "init");
 }
 
-static void pass_message(struct driver* driver, struct group* group, struct ring* ring,
-                         int32_t value) {
-  int32_t out = value + group->rank;
-  int32_t in = -1;
-  void* data = &in;
-  size_t room = sizeof in;
-  int tag = 1;
-  void* no_handle = NULL;
-  void* send = NULL;
-  void* receive = NULL;
-  const int previous = (group->rank + group->ranks - 1) % group->ranks;
-  require_success(
-      receive_retried(driver, ring->receive, 1, &data, &room, &tag, &no_handle, &receive), "irecv");
-  require_success(send_retried(driver, ring->send, &out, sizeof out, tag, NULL, &send), "isend");
-  require_success(net_wait(driver, receive, NULL), "test of a receive");
-  require_success(net_wait(driver, send, NULL), "test of a send");
-  require(in == value + previous, "received %d", in);
-}
-
 /* A data loader's child exits, with and without the exit handlers; the parent goes on. */
 static int fork_rank(struct group* group, void* argument) {
   (void)argument;
@@ -48,7 +29,7 @@ static int fork_rank(struct group* group, void* argument) {
   start(&driver);
   ring_open(&driver, group, &ring);
   require_success(coll_open(&driver, group, &comm), "CollNet connect");
-  pass_message(&driver, group, &ring, 10);
+  require_success(pass_message(&driver, group, &ring, 10), "message");
   for (int orderly = 0; orderly < 2; ++orderly) {
     fflush(NULL);
     const pid_t child = fork();
@@ -57,7 +38,7 @@ static int fork_rank(struct group* group, void* argument) {
     int status = -1;
     require(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
             "the forked child ended with %d", status);
-    pass_message(&driver, group, &ring, 20 + orderly);
+    require_success(pass_message(&driver, group, &ring, 20 + orderly), "message");
     require_success(all_reduce_checked(&driver, group, comm, 5000), "all-reduce after fork");
   }
   barrier(group);
@@ -79,11 +60,12 @@ static int exit_rank(struct group* group, void* argument) {
   start(&driver);
   ring_open(&driver, group, &ring);
   require_success(coll_open(&driver, group, &comm), "CollNet connect");
-  pass_message(&driver, group, &ring, 1);
+  require_success(pass_message(&driver, group, &ring, 1), "message");
   require_success(send_retried(&driver, ring.send, data, kBulk, 3, NULL, &request), "isend");
   require_success(all_reduce_retried(&driver, comm, data, data, 1000, tw_nccl_int32, tw_nccl_sum,
                                      NULL, &request),
                   "iallreduce");
+  barrier(group);
   return 0;
 }
 
@@ -96,7 +78,7 @@ static int pipe_rank(struct group* group, void* argument) {
   tw_nccl_result_t result = tw_nccl_success;
   start(&driver);
   ring_open(&driver, group, &ring);
-  pass_message(&driver, group, &ring, 1);
+  require_success(pass_message(&driver, group, &ring, 1), "message");
   if (group->rank == 1) raise(SIGKILL);
   const double deadline = seconds_now() + kDeadlineSeconds;
   void* request = NULL;
@@ -132,7 +114,7 @@ static int cycles_rank(struct group* group, void* argument) {
     require_success(driver_init(&driver, record_log), "init");
     ring_open(&driver, group, &ring);
     require_success(coll_open(&driver, group, &comm), "CollNet connect");
-    pass_message(&driver, group, &ring, cycle);
+    require_success(pass_message(&driver, group, &ring, cycle), "message");
     require_success(all_reduce_checked(&driver, group, comm, 3000), "all-reduce");
     barrier(group);
     require_success(coll_close(&driver, comm), "closeColl");

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { kMaxWaits = 128 };
+
 /* What *request holds when a post begins: neither null nor a request. */
 static void* stale(void) { return (void*)(uintptr_t)tw_nccl_optional_recv_completion; }
 
@@ -123,6 +125,46 @@ tw_nccl_result_t net_wait(struct driver* driver, void* request, int* sizes) {
 
 tw_nccl_result_t coll_wait(struct driver* driver, void* request, int* size) {
   return wait_for(coll_test, driver, request, size);
+}
+
+tw_nccl_result_t net_wait_all(struct driver* driver, int count, void** requests, int** sizes) {
+  bool finished[kMaxWaits] = {false};
+  int left = count;
+  const double deadline = seconds_now() + kDeadlineSeconds;
+  while (left > 0) {
+    for (int i = 0; i < count; ++i) {
+      int done = 0;
+      if (finished[i]) continue;
+      const tw_nccl_result_t result =
+          net_test(driver, requests[i], &done, sizes == NULL ? NULL : sizes[i]);
+      if (result != tw_nccl_success) return result;
+      finished[i] = done;
+      left -= done != 0;
+    }
+    require(seconds_now() < deadline, "%d of %d requests not done", left, count);
+    give_way();
+  }
+  return tw_nccl_success;
+}
+
+tw_nccl_result_t pass_message(struct driver* driver, struct group* group, struct ring* ring,
+                              int value) {
+  int out = value + group->rank;
+  int in = -1;
+  void* data = &in;
+  size_t room = sizeof in;
+  int tag = 1;
+  void* no_handle = NULL;
+  void* requests[2];
+  const int previous = (group->rank + group->ranks - 1) % group->ranks;
+  tw_nccl_result_t result = receive_retried(driver, ring->receive, 1, &data, &room, &tag,
+                                            &no_handle, &requests[0]);
+  if (result == tw_nccl_success) {
+    result = send_retried(driver, ring->send, &out, sizeof out, tag, NULL, &requests[1]);
+  }
+  if (result == tw_nccl_success) result = net_wait_all(driver, 2, requests, NULL);
+  require(result != tw_nccl_success || in == value + previous, "received %d", in);
+  return result;
 }
 
 tw_nccl_result_t all_reduce_checked(struct driver* driver, struct group* group, void* comm,

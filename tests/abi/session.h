@@ -36,6 +36,14 @@ tw_nccl_result_t all_reduce_retried(struct driver* driver, void* comm, void* sen
 tw_nccl_result_t net_wait(struct driver* driver, void* request, int* sizes);
 tw_nccl_result_t coll_wait(struct driver* driver, void* request, int* size);
 
+/* Tests requests of any comms in turn, as NCCL's progress thread does, until all are done or one
+ * fails. sizes[i], if not null, is request i's. At most 128. */
+tw_nccl_result_t net_wait_all(struct driver* driver, int count, void** requests, int** sizes);
+
+/* Sends `value` + rank to the next rank and receives the previous one's; the first error. */
+tw_nccl_result_t pass_message(struct driver* driver, struct group* group, struct ring* ring,
+                              int value);
+
 /* Sum of int32 ones and ranks over the group, checked; the first error otherwise. */
 tw_nccl_result_t all_reduce_checked(struct driver* driver, struct group* group, void* comm,
                                     size_t count);

@@ -31,7 +31,7 @@ static const struct setting kSettings[] = {
      {"THINWIRE_PIECE_BYTES", "12abc", NULL}},
     {"THINWIRE_SCHEDULE", "spiral", tw_nccl_invalid_usage,
      {"THINWIRE_SCHEDULE", "spiral", "ring", "direct", NULL}},
-    {"NCCL_SOCKET_FAMILY", "AF_APPLETALK", tw_nccl_invalid_usage,
+    {"NCCL_SOCKET_FAMILY", "AF_APPLETALK", tw_nccl_success,
      {"NCCL_SOCKET_FAMILY", "AF_APPLETALK", NULL}},
 };
 
