@@ -36,6 +36,8 @@ struct EngineOptions {
   std::size_t compress_min_bytes = 0;  // shorter vectors stay exact
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
   int max_requests = 128;
+  // The transport takes at least 4 * max_tiles receives per connection before it would_block:
+  // with fewer, receives of later tiles could keep out those that earlier ones wait for.
   int max_tiles = 64;
 };
 

@@ -7,6 +7,10 @@
 namespace thinwire::collectives {
 namespace {
 
+// A tile's messages arrive in the order of its hops, so a few receives ahead are enough; posting
+// all 2(n-1) would keep the later hops' receives from being posted where a transport limits them.
+constexpr std::size_t kReceivesAhead = 4;
+
 class Ring {
  public:
   Ring(PlanBuilder& builder, int rank, int ranks)
@@ -67,17 +71,22 @@ class Ring {
                         {after});
   }
   StepIndex receive(int piece, int message, StepIndex after) {
-    return builder_.add({.kind = StepKind::receive,
-                         .piece = piece,
-                         .wire = piece,
-                         .peer = left(),
-                         .message = message},
-                        {after});
+    const StepIndex earlier = received_.size() < kReceivesAhead
+                                  ? kNoStep
+                                  : received_[received_.size() - kReceivesAhead];
+    received_.push_back(builder_.add({.kind = StepKind::receive,
+                                      .piece = piece,
+                                      .wire = piece,
+                                      .peer = left(),
+                                      .message = message},
+                                     {after, earlier}));
+    return received_.back();
   }
 
   PlanBuilder& builder_;
   int rank_;
   int ranks_;
+  std::vector<StepIndex> received_;
   std::vector<StepIndex> sent_;  // per piece: the send that frees its wire slot
 };
 

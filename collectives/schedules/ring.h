@@ -9,7 +9,7 @@ namespace thinwire::collectives {
 // adds its own input to what it receives, and rank p, the last, owns the sum
 // ((x[p+1] + x[p+2]) + ...) + x[p]. Sums are re-encoded at each hop; the owner encodes once more
 // and all ranks, itself included, decode those bytes, which are forwarded verbatim.
-// Wire slot p belongs to piece p.
+// Wire slot p belongs to piece p. At most four receives wait at a time.
 Plan make_ring(Collective collective, int rank, int ranks);
 
 }  // namespace thinwire::collectives

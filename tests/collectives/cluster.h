@@ -20,7 +20,7 @@ struct ClusterOptions {
   int ranks = 2;
   EngineOptions engine;
   std::size_t window_bytes = std::size_t{4} << 20;
-  int max_posts = 256;
+  int max_sends = 256;
   std::uint64_t seed = 1;
 };
 

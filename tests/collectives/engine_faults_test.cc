@@ -31,7 +31,7 @@ Problem all_reduce(int ranks, std::size_t count, std::uint64_t seed) {
 }
 
 // Several collectives in flight at once under `faults`; all must match the reference.
-void expect_unharmed(const Faults& faults, std::size_t window_bytes, int max_posts) {
+void expect_unharmed(const Faults& faults, std::size_t window_bytes, int max_sends) {
   constexpr int kRanks = 5;
   for (const SchedulePolicy schedule : kSchedules) {
     for (const auto codec : {compression::CodecId::none, compression::CodecId::int8}) {
@@ -39,7 +39,7 @@ void expect_unharmed(const Faults& faults, std::size_t window_bytes, int max_pos
       Cluster cluster({.ranks = kRanks,
                        .engine = options,
                        .window_bytes = window_bytes,
-                       .max_posts = max_posts,
+                       .max_sends = max_sends,
                        .seed = faults.seed});
       cluster.fabric().set_faults(faults);
       std::vector<Problem> problems;
@@ -69,7 +69,7 @@ TEST(EngineFaults, RefusedPosts_AreRetriedInOrder) {
   for (const int every : {2, 3, 7}) expect_unharmed({.refuse_every = every}, kWide, 256);
 }
 
-TEST(EngineFaults, FewPostsAndANarrowWindow_DoNotDeadlock) {
+TEST(EngineFaults, FewSendsAndANarrowWindow_DoNotDeadlock) {
   expect_unharmed({}, 2048 + 512, 2);
   expect_unharmed({.refuse_every = 2}, 2048 + 512, 3);
 }

@@ -3,6 +3,8 @@
 
 namespace thinwire::transports::contract {
 
+Case memory_case();  // contract_memory.cc
+
 namespace {
 
 // Small chunks and windows, so that small messages reach beyond them.
@@ -40,6 +42,7 @@ std::vector<Case> cases() {
          c = Config();
          c.socket_ifname = "=lo";
        })},
+      memory_case(),
   };
 }
 

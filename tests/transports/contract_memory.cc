@@ -8,7 +8,7 @@ namespace {
 
 class OwnFabricTransport final : public Transport {
  public:
-  explicit OwnFabricTransport(std::size_t window_bytes) : fabric_({1, window_bytes, 256}) {}
+  explicit OwnFabricTransport(std::size_t window_bytes) : fabric_({.window_bytes = window_bytes}) {}
   std::string_view name() const override { return transport_.name(); }
   Result<std::vector<NicInfo>> probe() override { return transport_.probe(); }
   Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_.open(device); }

@@ -16,7 +16,8 @@ struct Core;
 struct FabricOptions {
   int devices = 1;
   std::size_t window_bytes = std::size_t{4} << 20;  // unexpected bytes a connection holds
-  int max_posts = 256;  // outstanding sends, and receives, of a connection before would_block
+  int max_sends = 256;  // outstanding posts of a connection before would_block
+  int max_receives = 4096;
 };
 
 enum class Corruption : std::uint8_t { flip_first_byte, drop_last_byte };

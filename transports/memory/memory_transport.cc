@@ -37,7 +37,7 @@ class MemoryConnection final : public Connection {
                    std::uint64_t cookie) override {
     const std::lock_guard lock(core_.mutex);
     if (!end_.state.ok()) return end_.state;
-    const bool full = end_.outgoing.size() >= static_cast<std::size_t>(core_.options.max_posts);
+    const bool full = end_.outgoing.size() >= static_cast<std::size_t>(core_.options.max_sends);
     if (full || core_.refuses()) return Status::would_block();
     end_.outgoing.push_back(
         core_.dress({static_cast<const std::byte*>(data), bytes, tag, cookie, 0, 0, false}));
@@ -56,7 +56,7 @@ class MemoryConnection final : public Connection {
     if (buffers.empty() || buffers.size() > kMaxGroupedReceives) {
       return {Code::invalid_argument, "1 to 8 receive buffers are needed"};
     }
-    if (end_.receives >= core_.options.max_posts || core_.refuses()) return Status::would_block();
+    if (end_.receives >= core_.options.max_receives || core_.refuses()) return Status::would_block();
     const auto group = std::make_shared<Group>();
     group->completion.cookie = cookie;
     group->completion.count = static_cast<int>(buffers.size());
