@@ -7,6 +7,7 @@ namespace thinwire::transports::tcp {
 namespace {
 constexpr std::int64_t kSampleNs = 500'000;        // shorter ones measure the scheduler
 constexpr std::int64_t kLeastSampleNs = 20'000;    // of one that ended by running dry
+constexpr std::int64_t kIdleLookNs = 100'000;     // between looks at a nearly idle stream
 constexpr double kMemoryNs = 10e6;                 // of the moving average
 constexpr double kLeastRate = 10e3;
 constexpr std::uint64_t kIgnoredBacklog = 64 * 1024;  // keeps small messages on one stream
@@ -16,6 +17,12 @@ constexpr std::size_t kLeastChunk = 8 * 1024;
 constexpr double kChunkSeconds = 0.004;            // no chunk occupies a stream for longer
 constexpr std::int64_t kLongestOfferNs = 30'000'000'000;
 constexpr double kSlowShare = 0.25;                // of the best stream's rate
+
+// What a stream is through with in kChunkSeconds.
+std::size_t fitting_bytes(const RateMeter& meter) {
+  return static_cast<std::size_t>(std::min(meter.bytes_per_second() * kChunkSeconds, 1e9));
+}
+
 }  // namespace
 
 void RateMeter::observe(std::int64_t now_ns, std::uint64_t handed_bytes,
@@ -26,14 +33,17 @@ void RateMeter::observe(std::int64_t now_ns, std::uint64_t handed_bytes,
   if (was_busy_) {
     const double sample = static_cast<double>(drained - std::min(drained, drained_then_)) * 1e9 /
                           static_cast<double>(elapsed);
-    // A stream that ran dry was not busy all the time: it can do at least this much.
-    if (backlog_bytes > 0 || sample > bytes_per_second_) {
+    const bool ran_dry = backlog_bytes == 0;
+    if (!ran_dry) {
       const double weight = measured_ ? static_cast<double>(elapsed) /
                                             (static_cast<double>(elapsed) + kMemoryNs)
                                       : 1.0;
       bytes_per_second_ += weight * (sample - bytes_per_second_);
-      bytes_per_second_ = std::max(bytes_per_second_, kLeastRate);
+    } else {
+      // It was not busy all the time, so it can do at least this much.
+      bytes_per_second_ = measured_ ? std::max(bytes_per_second_, sample) : sample;
     }
+    bytes_per_second_ = std::max(bytes_per_second_, kLeastRate);
     measured_ = true;
   }
   was_busy_ = backlog_bytes > 0;
@@ -55,7 +65,7 @@ void Striping::observe(std::size_t index, std::int64_t now_ns, std::uint64_t han
 bool Striping::is_worth_observing(std::size_t index, std::int64_t now_ns) const {
   const Load& load = streams_[index];
   return load.backlog_bytes > kIgnoredBacklog / 2 ||
-         (load.backlog_bytes > 0 && now_ns - load.meter.observed_at_ns() > kSampleNs);
+         (load.backlog_bytes > 0 && now_ns - load.meter.observed_at_ns() > kIdleLookNs);
 }
 
 void Striping::handed(std::size_t index, std::int64_t now_ns, std::size_t bytes) {
@@ -83,9 +93,7 @@ Striping::Choice Striping::choose(std::int64_t now_ns, std::size_t chunk_bytes) 
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     Load& load = streams_[i];
     if (is_owed_an_offer(load, now_ns, best_rate)) {
-      load.last_used_ns = now_ns;
-      load.offer_after_ns = std::min(2 * load.offer_after_ns, kLongestOfferNs);
-      return {i, std::min(chunk_bytes, kOfferBytes)};
+      return make_offer(i, now_ns, chunk_bytes);
     }
     if (seconds_until_through(load, chunk_bytes) <
         seconds_until_through(streams_[best], chunk_bytes)) {
@@ -96,10 +104,19 @@ Striping::Choice Striping::choose(std::int64_t now_ns, std::size_t chunk_bytes) 
   load.last_used_ns = now_ns;
   if (load.meter.bytes_per_second() > kSlowShare * best_rate) load.offer_after_ns = kFirstOfferNs;
   if (!load.meter.is_measured()) return {best, std::min(chunk_bytes, kCarefulChunk)};
-  const double fitting = load.meter.bytes_per_second() * kChunkSeconds;
-  const auto limit = fitting < static_cast<double>(chunk_bytes)
-                         ? static_cast<std::size_t>(fitting) : chunk_bytes;
-  return {best, std::min(chunk_bytes, std::max(limit, kLeastChunk))};
+  return {best, std::min(chunk_bytes, std::max(fitting_bytes(load.meter), kLeastChunk))};
+}
+
+// More often and with more bytes while the stream does better than at the offer before.
+Striping::Choice Striping::make_offer(std::size_t index, std::int64_t now_ns,
+                                      std::size_t chunk_bytes) {
+  Load& load = streams_[index];
+  const double rate = load.meter.bytes_per_second();
+  load.offer_after_ns = rate > 2 * load.rate_at_offer
+                            ? kFirstOfferNs : std::min(2 * load.offer_after_ns, kLongestOfferNs);
+  load.rate_at_offer = rate;
+  load.last_used_ns = now_ns;
+  return {index, std::min(chunk_bytes, std::max(fitting_bytes(load.meter), kOfferBytes))};
 }
 
 std::size_t Striping::quickest() const {

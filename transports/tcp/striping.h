@@ -62,9 +62,11 @@ class Striping {
     std::uint64_t backlog_bytes = 0;
     std::int64_t last_used_ns = 0;
     std::int64_t offer_after_ns = kFirstOfferNs;
+    double rate_at_offer = 0;
   };
   static constexpr std::int64_t kFirstOfferNs = 200'000'000;
   static double seconds_until_through(const Load& load, std::size_t bytes);
+  Choice make_offer(std::size_t index, std::int64_t now_ns, std::size_t chunk_bytes);
   bool is_owed_an_offer(const Load& load, std::int64_t now_ns, double best_rate) const;
 
   std::vector<Load> streams_;
