@@ -105,6 +105,11 @@ Benchmark::Case Benchmark::make_case(std::size_t bytes, DataType type, PerfOp op
   return c;
 }
 
+// Even ranks only send, odd ones only receive.
+bool Benchmark::one_way() const {
+  return options_.collective == Collective::send_recv && options_.pattern == Pattern::pair;
+}
+
 std::vector<Row> Benchmark::run(const std::function<void(const Row&)>& on_row) {
   std::vector<Row> rows;
   const bool has_op = reduces(options_.collective);
@@ -125,7 +130,8 @@ std::vector<Row> Benchmark::run(const std::function<void(const Row&)>& on_row) {
 
 // Once for the largest and once for the smallest size, as nccl-tests does.
 void Benchmark::warm_up(DataType type, PerfOp op) {
-  for (const std::size_t bytes : {options_.max_bytes, options_.min_bytes}) {
+  const std::vector<std::size_t> sizes = sizes_of(options_);
+  for (const std::size_t bytes : {sizes.back(), sizes.front()}) {
     const Case c = make_case(bytes, type, op, false);
     if (options_.warmup == 0 || !runner_.supports(c.work)) return;
     fill(c);
@@ -208,7 +214,7 @@ void Benchmark::time(const Case& c, Measurement& m) {
   if (traffic_.total()) {
     double sum = 0;
     for (const double of_rank : session_.all_gather(sent / iterations)) sum += of_rank;
-    m.wire_bytes = sum / session_.ranks();
+    m.wire_bytes = sum / (one_way() ? session_.ranks() / 2 : session_.ranks());
   }
 }
 
@@ -257,7 +263,8 @@ double Benchmark::averaged(double seconds) {
   const std::vector<double> all = session_.all_gather(seconds);
   double sum = 0;
   for (const double value : all) sum += value;
-  switch (options_.average) {
+  // One way, what counts is when the data has arrived, not when it was handed over.
+  switch (one_way() ? Average::maximum : options_.average) {
     case Average::rank0:
       return all.front();
     case Average::mean:
@@ -275,8 +282,7 @@ void Benchmark::check(const Case& c, Measurement& m) {
   session_.barrier();
   runner_.run(c.copies);
   runner_.download(c.work);
-  const bool receives = options_.collective != Collective::send_recv ||
-                        options_.pattern != Pattern::pair || session_.rank() % 2 != 0;
+  const bool receives = !one_way() || session_.rank() % 2 != 0;
   Verdict verdict;
   for (int copy = 0; receives && copy < c.copies; ++copy) {
     const std::size_t offset = static_cast<std::size_t>(copy) * c.work.recv_bytes();
@@ -289,7 +295,7 @@ void Benchmark::gather_verdicts(const Case& c, const Verdict& mine, Measurement&
   const std::vector<std::string> all = session_.all_gather(pack_verdict(mine));
   std::int64_t wrong = 0;
   bool equal = true;
-  m.hash = unpack_numbers(all[0]).hash;
+  m.hash = unpack_numbers(all[one_way() ? 1 : 0]).hash;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const VerdictNumbers numbers = unpack_numbers(all[rank]);
     wrong += numbers.wrong;

@@ -48,6 +48,7 @@ class Benchmark {
   void check(const Case& c, Measurement& m);
   void gather_verdicts(const Case& c, const Verdict& mine, Measurement& m);
   double averaged(double seconds);
+  bool one_way() const;
 
   const Options& options_;
   Session& session_;

@@ -20,8 +20,8 @@ struct Measurement {
   std::string first_wrong;            // "rank 1: element 17: got 3, expected 4"
   std::optional<double> max_error;    // lossy only, worst rank
   std::optional<double> rms_error;
-  std::optional<double> wire_bytes;   // per rank and iteration, mean of the ranks
-  std::optional<std::uint64_t> hash;  // of rank 0's output
+  std::optional<double> wire_bytes;   // per sending rank and iteration, their mean
+  std::optional<std::uint64_t> hash;  // of the first receiving rank's output
   std::optional<bool> hashes_equal;   // only where all outputs are to be equal
   std::optional<double> reference_us; // the plain TCP stream's time
 };
