@@ -1,0 +1,128 @@
+// Plans as built: proven by the checker for 1 to 64 ranks, and dumped against golden texts.
+#include "collectives/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "collectives/checker.h"
+#include "collectives/schedules/direct.h"
+#include "collectives/schedules/ring.h"
+#include "collectives/selection.h"
+
+namespace thinwire::collectives {
+namespace {
+
+constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
+                                       Collective::reduce_scatter};
+constexpr ScheduleKind kSchedules[] = {ScheduleKind::ring, ScheduleKind::direct};
+
+std::vector<Plan> all_plans(ScheduleKind kind, Collective collective, int ranks) {
+  std::vector<Plan> plans;
+  for (int rank = 0; rank < ranks; ++rank) {
+    plans.push_back(make_plan(kind, collective, rank, ranks));
+  }
+  return plans;
+}
+
+class PlanProof : public ::testing::TestWithParam<int> {};
+
+TEST_P(PlanProof, EveryBuilder_PassesTheChecker) {
+  for (const ScheduleKind kind : kSchedules) {
+    for (const Collective collective : kCollectives) {
+      EXPECT_EQ(check_plans(all_plans(kind, collective, GetParam())), "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, PlanProof, ::testing::Range(1, 65));
+
+TEST(PlanSize, LargeRing_IsLinearInRanks) {
+  const Plan plan = make_ring(Collective::all_reduce, 17, 4096);
+  EXPECT_LT(plan.steps.size(), 8u * 4096);
+  EXPECT_EQ(peers_of(plan), (std::vector<int>{16, 18}));
+  EXPECT_EQ(plan.wire_slots, 4096);
+  EXPECT_EQ(plan.acc_slots, 1);
+}
+
+TEST(PlanSize, DirectSends_TwoMessagesToEachPeer) {
+  const Plan plan = make_direct(Collective::all_reduce, 3, 8);
+  int sends = 0;
+  for (const Step& step : plan.steps) sends += step.kind == StepKind::send ? 1 : 0;
+  EXPECT_EQ(sends, 14);
+  EXPECT_EQ(peers_of(plan).size(), 7u);
+}
+
+TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
+  for (const SchedulePolicy policy :
+       {SchedulePolicy::automatic, SchedulePolicy::ring, SchedulePolicy::direct}) {
+    for (const int ranks : {1, 2, 3, 8, 9, 64, 65}) {
+      EngineOptions options;
+      options.schedule = policy;
+      std::vector<std::vector<bool>> needs(static_cast<std::size_t>(ranks));
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto& row = needs[static_cast<std::size_t>(rank)];
+        row.resize(static_cast<std::size_t>(ranks));
+        for (const int peer : peers_needed(options, rank, ranks)) {
+          row[static_cast<std::size_t>(peer)] = true;
+        }
+        for (int a = 0; a < kArithmeticCount; ++a) {
+          const ScheduleKind kind = choose_schedule(policy, static_cast<Arithmetic>(a), ranks);
+          for (const Collective collective : kCollectives) {
+            for (const int peer : peers_of(make_plan(kind, collective, rank, ranks))) {
+              EXPECT_TRUE(row[static_cast<std::size_t>(peer)]) << rank << " needs " << peer;
+            }
+          }
+        }
+      }
+      for (std::size_t a = 0; a < needs.size(); ++a) {
+        for (std::size_t b = 0; b < needs.size(); ++b) EXPECT_EQ(needs[a][b], needs[b][a]);
+      }
+    }
+  }
+}
+
+TEST(PlanChoice, Automatic_FollowsRanksAndArithmetic) {
+  const auto choose = [](Arithmetic arithmetic, int ranks) {
+    return choose_schedule(SchedulePolicy::automatic, arithmetic, ranks);
+  };
+  EXPECT_EQ(choose(Arithmetic::native, 8), ScheduleKind::direct);
+  EXPECT_EQ(choose(Arithmetic::native, 9), ScheduleKind::ring);
+  EXPECT_EQ(choose(Arithmetic::widened, 64), ScheduleKind::direct);
+  EXPECT_EQ(choose(Arithmetic::lossy_native, 64), ScheduleKind::direct);
+  EXPECT_EQ(choose(Arithmetic::lossy_widened, 65), ScheduleKind::ring);
+  EngineOptions options;
+  EXPECT_EQ(peers_needed(options, 10, 65), (std::vector<int>{9, 11}));
+}
+
+class PlanGolden : public ::testing::TestWithParam<const char*> {};
+
+// Regenerate: the text in a failure is the file.
+TEST_P(PlanGolden, Dump_MatchesItsFile) {
+  std::istringstream name(GetParam());
+  std::string schedule, collective_name, rank, ranks;
+  std::getline(name, schedule, '-');
+  std::getline(name, collective_name, '-');
+  std::getline(name, rank, '-');
+  std::getline(name, ranks, '-');
+  const Collective collective = collective_name == "all_reduce"   ? Collective::all_reduce
+                                : collective_name == "all_gather" ? Collective::all_gather
+                                                                  : Collective::reduce_scatter;
+  const ScheduleKind kind = schedule == "ring" ? ScheduleKind::ring : ScheduleKind::direct;
+  std::ifstream file(std::string(THINWIRE_GOLDEN_DIR) + "/" + GetParam() + ".txt");
+  std::stringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(to_text(make_plan(kind, collective, std::stoi(rank), std::stoi(ranks))),
+            expected.str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, PlanGolden,
+                         ::testing::Values("ring-all_reduce-0-1", "ring-all_reduce-1-2",
+                                           "ring-all_reduce-2-4", "ring-all_gather-0-3",
+                                           "ring-reduce_scatter-1-3", "direct-all_reduce-0-2",
+                                           "direct-all_reduce-1-4", "direct-all_gather-2-3",
+                                           "direct-reduce_scatter-1-3"));
+
+}  // namespace
+}  // namespace thinwire::collectives
