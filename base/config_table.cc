@@ -84,7 +84,7 @@ std::string_view unit_text(Unit unit) {
   return "";
 }
 
-std::string or_empty(std::string text) { return text.empty() ? "(empty)" : text; }
+std::string or_empty(const std::string& text) { return text.empty() ? "(empty)" : text; }
 
 void append_row(const Setting& setting, const Config& defaults, std::string& out) {
   out += "### `" + std::string(setting.name) + "`\n\n" + std::string(setting.help) + "\n\n";

@@ -68,9 +68,10 @@ inline constexpr std::array kSettings{
             .field = &Config::schedule,
             .choices = kScheduleChoices,
             .agreed = true,
-            .help = "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
-                    "rank reduces 1/n of the vector, two steps. auto: chosen from the number of "
-                    "ranks, the size and the compression, never from a measurement."},
+            .help =
+                "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
+                "rank reduces 1/n of the vector, two steps. auto: direct up to 64 ranks where sums "
+                "are compressed or converted, up to 8 where not, else ring."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,
@@ -114,7 +115,8 @@ inline constexpr std::array kSettings{
             .name = "THINWIRE_TCP_STREAMS",
             .field = &Config::tcp_streams,
             .maximum = 64,
-            .help = "Sockets per connection. 0: chosen from the link speed."},
+            .help = "Sockets per connection. 0: chosen from the link speed, 1 (up to 1 Gbit/s), 2 "
+                    "(10), 4 (50) or 8; 1 within a host."},
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_CHUNK_BYTES",
             .field = &Config::tcp_chunk_bytes,
@@ -145,8 +147,9 @@ inline constexpr std::array kSettings{
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_CONGESTION",
             .field = &Config::tcp_congestion,
-            .help = "Congestion control of the sockets, one of "
-                    "net.ipv4.tcp_available_congestion_control. Empty: the system's."},
+            .help =
+                "Congestion control of the sockets; one the kernel does not offer is warned about "
+                "and not used. Empty: the system's."},
     Setting{.section = "NCCL's own variables",
             .name = "NCCL_SOCKET_IFNAME",
             .field = &Config::socket_ifname,

@@ -76,8 +76,9 @@ void check_congestion(const Facts& facts, Findings& out) {
   const std::string wanted = facts.config ? facts.config->config.tcp_congestion : "";
   const std::string effective = wanted.empty() ? facts.host.congestion : wanted;
   if (!wanted.empty() && !holds_word(facts.host.available_congestion, wanted)) {
-    out.push_back({Verdict::fail, "congestion",
-                   "THINWIRE_TCP_CONGESTION=" + wanted + " is not available here, only " +
+    out.push_back({Verdict::warn, "congestion",
+                   "THINWIRE_TCP_CONGESTION=" + wanted +
+                       " is not available and not used; there is " +
                        facts.host.available_congestion,
                    "modprobe tcp_" + wanted + ", or choose another"});
     return;

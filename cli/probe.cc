@@ -6,7 +6,8 @@ namespace thinwire::cli {
 namespace {
 
 TransportFacts probe(transports::Transport& transport) {
-  TransportFacts facts{.name = std::string(transport.name())};
+  TransportFacts facts;
+  facts.name = transport.name();
   auto devices = transport.probe();
   if (devices.ok()) {
     facts.devices = std::move(devices).value();
