@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <string_view>
+#include <utility>
 
 #include "perf/failure.h"
 #include "perf/size_text.h"
@@ -31,6 +31,30 @@ struct Texts {
 
 [[noreturn]] void usage(const std::string& message) {
   throw Failure(ExitCode::usage, message + "\nRun with --help for the options.");
+}
+
+template <class Choice>
+using Choices = std::vector<std::pair<std::string, Choice>>;
+
+// An option whose value is one of a few words.
+template <class Choice>
+void add_choice(CLI::App& app, const char* flags, Choice& target, const Choices<Choice>& choices,
+                const char* help) {
+  app.add_option_function<std::string>(
+         flags,
+         [&target, choices, flags](const std::string& text) {
+           std::string accepted;
+           for (const auto& [word, choice] : choices) {
+             if (word == text) {
+               target = choice;
+               return;
+             }
+             accepted += (accepted.empty() ? "" : ", ") + word;
+           }
+           throw CLI::ValidationError(flags, text + " is unknown; accepted: " + accepted);
+         },
+         help)
+      ->type_name("WORD");
 }
 
 void add_common(CLI::App& app, Options& o, Texts& t) {
@@ -65,27 +89,26 @@ void add_sizes_and_types(CLI::App& app, Options& o, Texts& t) {
                  "0: back to back, 1: wait and barrier after each iteration, 2: wait, no barrier, "
                  "3: as 1, the time without the barrier")
       ->check(CLI::Range(0, 3));
-  const std::map<std::string, Average> averages{{"0", Average::rank0},
-                                                {"1", Average::mean},
-                                                {"2", Average::minimum},
-                                                {"3", Average::maximum}};
-  app.add_option("-a,--average", o.average, "time of 0: rank 0, 1: mean, 2: min, 3: max of ranks")
-      ->transform(CLI::CheckedTransformer(averages));
-  const std::map<std::string, Data> data{
-      {"auto", Data::automatic}, {"exact", Data::exact}, {"gaussian", Data::gaussian}};
-  app.add_option("--data", o.data, "auto, exact or gaussian")
-      ->transform(CLI::CheckedTransformer(data, CLI::ignore_case));
+  add_choice<Average>(app, "-a,--average", o.average,
+                      {{"0", Average::rank0},
+                       {"1", Average::mean},
+                       {"2", Average::minimum},
+                       {"3", Average::maximum}},
+                      "time of 0: rank 0, 1: mean of the ranks, 2: shortest, 3: longest [1]");
+  add_choice<Data>(
+      app, "--data", o.data,
+      {{"auto", Data::automatic}, {"exact", Data::exact}, {"gaussian", Data::gaussian}},
+      "auto, exact or gaussian [auto: gaussian for lossy sums]");
 }
 
 void add_plugin(CLI::App& app, Options& o, Texts& t) {
   app.add_option("--plugin", o.plugin, "any NCCL net plugin: a path, or a name as NCCL takes it");
   app.add_option("--device", o.device, "device of the plugin: index or name [0]");
-  std::map<std::string, Api> apis{{"net", Api::net}, {"nccl", Api::nccl}};
-  if (o.collective != Collective::send_recv) apis["collnet"] = Api::collnet;
-  app.add_option("--api", o.api,
-                 "net: NCCL's ring over isend/irecv; collnet: the plugin's collectives (default "
-                 "where it has them); nccl: libnccl itself, needs GPUs")
-      ->transform(CLI::CheckedTransformer(apis, CLI::ignore_case));
+  Choices<Api> apis{{"net", Api::net}, {"nccl", Api::nccl}};
+  if (o.collective != Collective::send_recv) apis.emplace_back("collnet", Api::collnet);
+  add_choice(app, "--api", o.api, apis,
+             "net: NCCL's ring over isend/irecv; collnet: the plugin's collectives (default "
+             "where it has them); nccl: libnccl itself, needs GPUs");
   app.add_option("--channels", o.channels, "NCCL channels")->check(CLI::Range(1, 32));
   app.add_option("--chunk", t.chunk, "bytes per chunk and channel [as NCCL chooses]");
   app.add_flag("--separate-hosts", o.separate_hosts,
@@ -93,12 +116,11 @@ void add_plugin(CLI::App& app, Options& o, Texts& t) {
 }
 
 void add_send_recv(CLI::App& app, Options& o) {
-  const std::map<std::string, Pattern> patterns{
-      {"ring", Pattern::ring}, {"pair", Pattern::pair}, {"pingpong", Pattern::pingpong}};
-  app.add_option("--pattern", o.pattern,
-                 "ring: send right, receive left; pair: even ranks send to the next odd one; "
-                 "pingpong: time is half a round trip")
-      ->transform(CLI::CheckedTransformer(patterns, CLI::ignore_case));
+  add_choice<Pattern>(
+      app, "--pattern", o.pattern,
+      {{"ring", Pattern::ring}, {"pair", Pattern::pair}, {"pingpong", Pattern::pingpong}},
+      "ring: send right, receive left; pair: even ranks send to the next odd one, the longest "
+      "time counts; pingpong: time is half a round trip [ring]");
   app.add_option("--outstanding", o.outstanding, "requests in flight per connection")
       ->check(CLI::Range(1, 256));
   app.add_flag("--reference", o.reference,

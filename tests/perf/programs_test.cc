@@ -1,0 +1,217 @@
+// The built programs, run as a user runs them, through the built plugin.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+const std::string kBin = THINWIRE_PERF_BIN;
+const std::string kPlugin = THINWIRE_PLUGIN;
+
+struct Ended {
+  int status = -1;
+  std::string output;  // stdout and stderr
+};
+
+Ended run(const std::string& command) {
+  Ended ended;
+  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
+  if (pipe == nullptr) return ended;
+  char buffer[4096];
+  for (std::size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+    ended.output.append(buffer, got);
+  }
+  const int status = pclose(pipe);
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+std::string temporary(const std::string& name) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  std::string unique = std::string(test->test_suite_name()) + "-" + test->name() + "-" + name;
+  for (char& c : unique) c = c == '/' ? '-' : c;
+  return (std::filesystem::path(testing::TempDir()) / unique).string();
+}
+
+// Runs a program with JSON output and returns the report.
+Json report_of(const std::string& program, const std::string& arguments,
+               const std::string& environment = "") {
+  const std::string file = temporary("report.json");
+  std::filesystem::remove(file);
+  const Ended ended = run(environment + " " + kBin + "/" + program + " --plugin " + kPlugin +
+                          " -n 3 -w 1 " + arguments + " -J " + file);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("# Out of bounds values : 0 OK"));
+  std::ifstream stream(file);
+  const Json json = Json::parse(stream, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << ended.output;
+  return json;
+}
+
+void expect_right(const Json& report) {
+  ASSERT_FALSE(report["results"].empty());
+  for (const Json& row : report["results"]) {
+    EXPECT_EQ(row["out_of_place"]["nwrong"], 0) << row;
+    if (!row["in_place"].is_null()) {
+      EXPECT_EQ(row["in_place"]["nwrong"], 0) << row;
+    }
+    if (!row["out_of_place"]["hashes_equal"].is_null()) {
+      EXPECT_EQ(row["out_of_place"]["hashes_equal"], true) << row;
+    }
+  }
+}
+
+class Programs : public testing::TestWithParam<const char*> {};
+
+TEST_P(Programs, TwoAndThreeRanks_GiveRightResults) {
+  const std::string how = GetParam();
+  for (const char* program : {"all_reduce_perf", "all_gather_perf", "reduce_scatter_perf"}) {
+    for (const char* ranks : {"2", "3"}) {
+      const Json report = report_of(program, how + " -b 8 -e 2M -f 8 -g " + ranks);
+      expect_right(report);
+      EXPECT_EQ(report["results"].size(), 7u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Api, Programs,
+                         testing::Values("--api net", "--api net --channels 3 --chunk 4K",
+                                         "--api collnet", "--api collnet --channels 10",
+                                         "--api collnet --staging --poison",
+                                         "--api collnet --poison --channels 2",
+                                         "--api collnet --registered"));
+
+TEST(AllReducePerf, EveryTypeAndOperation_IsExact) {
+  for (const char* api : {"net", "collnet"}) {
+    const Json report =
+        report_of("all_reduce_perf", "-g 3 -b 20000 -e 20000 -d all -o all --api " +
+                                         std::string(api));
+    expect_right(report);
+    EXPECT_GE(report["results"].size(), 50u) << api;
+  }
+}
+
+TEST(AllReducePerf, LossyCodecs_ReportBoundedErrorsAndEqualHashes) {
+  for (const char* codec : {"fp16", "int8"}) {
+    const Json report = report_of("all_reduce_perf", "-g 2 -b 1M -e 1M --api collnet --poison",
+                                  "THINWIRE_COMPRESS=" + std::string(codec));
+    expect_right(report);
+    const Json& row = report["results"][0]["out_of_place"];
+    EXPECT_GT(row["rms_rel_error"], 0) << codec;
+    EXPECT_LT(row["rms_rel_error"], 0.03) << codec;
+    EXPECT_LT(row["bytes_sent_per_rank"], 0.75 * (1 << 20)) << codec;
+  }
+}
+
+TEST(AllReducePerf, BlockingModes_AreRight) {
+  for (const char* mode : {"1", "2", "3"}) {
+    expect_right(report_of("all_reduce_perf", "-g 2 -b 1K -e 64K -f 8 -z " + std::string(mode)));
+  }
+}
+
+TEST(AllReducePerf, OneRank_CopiesItsInput) {
+  expect_right(report_of("all_reduce_perf", "-g 1 -b 1K -e 1M -f 32 --api net"));
+}
+
+TEST(SendRecvPerf, EveryPattern_IsRight) {
+  for (const char* pattern : {"ring -g 3", "pair -g 4", "pingpong -g 2"}) {
+    expect_right(report_of("sendrecv_perf",
+                           "-b 8 -e 1M -f 16 --reference --pattern " + std::string(pattern)));
+  }
+}
+
+TEST(SendRecvPerf, Reference_HasARatio) {
+  const Json report = report_of("sendrecv_perf", "-g 2 -b 64K -e 64K --pattern pair --reference");
+  EXPECT_GT(report["results"][0]["out_of_place"]["reference_ratio"], 0);
+}
+
+TEST(WireProbe, ReportsEveryRank) {
+  const std::string file = temporary("probe.json");
+  const Ended ended = run(kBin + "/wire_probe -g 3 -b 4M -n 1 -J " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  std::ifstream stream(file);
+  const Json json = Json::parse(stream);
+  EXPECT_EQ(json["ranks"].size(), 3u);
+  EXPECT_GT(json["lowest_bytes_per_s"], 0);
+}
+
+TEST(Launcher, EnvironmentTimesLocalRanks_JoinOneRun) {
+  const int port = 20000 + static_cast<int>(getpid()) % 20000;
+  const std::string common = "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
+                             std::to_string(port) + " ";
+  const std::string program = kBin + "/all_reduce_perf -g 2 -b 64K -e 64K -n 2 --plugin " + kPlugin;
+  const Ended ended = run("RANK=1 " + common + program + " & RANK=0 " + common + program +
+                          " && wait $!");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("Rank  3 Pid"));
+}
+
+TEST(Errors, BadPlugins_AreNamed) {
+  const Ended missing = run(kBin + "/all_reduce_perf -g 2 --plugin /nowhere/x.so");
+  EXPECT_EQ(missing.status, 4);
+  EXPECT_THAT(missing.output, HasSubstr("/nowhere/x.so"));
+  const Ended other = run(kBin + "/all_reduce_perf --plugin libm.so.6");
+  EXPECT_EQ(other.status, 4);
+  EXPECT_THAT(other.output, HasSubstr("none of ncclNetPlugin_v6 .. _v12"));
+}
+
+TEST(Errors, UnknownDevice_ListsTheOnesThere) {
+  const Ended ended = run(kBin + "/all_reduce_perf -g 2 --device nosuch0 --plugin " + kPlugin);
+  EXPECT_EQ(ended.status, 1) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("--device nosuch0 is not there; accepted: 0 "));
+}
+
+TEST(Errors, NcclWithoutGpu_HasItsOwnStatus) {
+  const Ended ended = run("CUDA_VISIBLE_DEVICES= " + kBin + "/all_reduce_perf -g 2 --api nccl");
+  EXPECT_EQ(ended.status, 3) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("--api nccl cannot run here: "));
+}
+
+// Starts an endless run, kills one rank, and returns how the rest ended.
+Ended kill_one_rank(const std::string& arguments, int victim) {
+  const std::string command = "exec " + kBin + "/all_reduce_perf -g 3 -n 1000000000 -b 1M -e 1M -c 0 --plugin " +
+                              kPlugin + " " + arguments + " 2>&1";
+  Ended ended;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return ended;
+  const std::regex rank_line("Rank +" + std::to_string(victim) + " Pid +([0-9]+)");
+  bool killed = false;
+  char line[1024];
+  while (fgets(line, sizeof line, pipe) != nullptr) {
+    ended.output += line;
+    std::smatch match;
+    const bool table_begins = ended.output.find("(elements)") != std::string::npos;
+    if (!killed && table_begins && std::regex_search(ended.output, match, rank_line)) {
+      kill(std::stoi(match[1]), SIGKILL);
+      killed = true;
+    }
+  }
+  const int status = pclose(pipe);
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+TEST(Errors, KilledRank_EndsTheOthers) {
+  for (const char* api : {"--api net", "--api collnet"}) {
+    for (const int victim : {0, 2}) {
+      const Ended ended = kill_one_rank(api, victim);
+      EXPECT_EQ(ended.status, 4) << ended.output;
+      EXPECT_THAT(ended.output, HasSubstr("was killed by signal 9")) << api;
+      EXPECT_THAT(ended.output, HasSubstr(victim == 0 ? "rank 1: " : "rank 0: ")) << api;
+    }
+  }
+}
+
+}  // namespace
