@@ -54,6 +54,7 @@ class TcpConnection final : public Connection, private FrameSink {
   bool has_more_work() const { return more_work_; }
 
  private:
+  bool defers(const FrameHeader& header) override;
   Result<Landing> chunk_begins(const FrameHeader& header) override;
   void chunk_ended(const FrameHeader& header, const Landing& landing) override;
   Status control_arrived(const FrameHeader& header) override;
@@ -91,6 +92,7 @@ class TcpConnection final : public Connection, private FrameSink {
   std::uint64_t granted_ = 0;  // what was last told to the peer
   std::vector<OutMessage*> sent_;  // scratch of flush()
   Stream* reading_ = nullptr;
+  std::int64_t reading_at_ns_ = 0;
   bool more_work_ = false;
   bool control_queued_ = false;
   Status failure_;

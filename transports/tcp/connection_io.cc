@@ -90,6 +90,7 @@ Status TcpConnection::flush(Stream& stream) {
 }
 
 void TcpConnection::read(std::int64_t now_ns) {
+  reading_at_ns_ = now_ns;
   for (auto& stream : streams_) {
     if (!stream->readable || stream->ended) continue;
     reading_ = stream.get();
@@ -116,6 +117,12 @@ void TcpConnection::stream_ended(Stream& stream, const Status& status) {
   const bool all_ended =
       std::ranges::all_of(streams_, [](const auto& each) { return each->ended; });
   if (all_ended) fail({Code::peer_lost, kPeerClosed});
+}
+
+bool TcpConnection::defers(const FrameHeader& header) {
+  if (receiver_.would_wait(header)) return reading_->patience.allows_waiting(reading_at_ns_);
+  reading_->patience.satisfied();
+  return false;
 }
 
 Result<Landing> TcpConnection::chunk_begins(const FrameHeader& header) {

@@ -63,6 +63,11 @@ class Matcher {
   // The oldest waiting slot of the message's tag, which is taken out; null: the message waits.
   Slot* arrive(Incoming* message);
 
+  // Whether a message of this tag would find a buffer.
+  bool has_slot(std::uint64_t tag) const {
+    const auto at = tags_.find(tag);
+    return at != tags_.end() && at->second.first_slot != nullptr;
+  }
   std::size_t waiting_tags() const { return tags_.size(); }
 
  private:

@@ -115,6 +115,14 @@ void Receiver::finish_if_complete(Incoming* message) {
   messages_.give_back(message);
 }
 
+bool Receiver::would_wait(const FrameHeader& header) const {
+  if (!tracked_.empty()) {
+    const auto at = tracked_.find(header.sequence);
+    if (at != tracked_.end()) return at->second->slot == nullptr;
+  }
+  return header.sequence != next_sequence_ || !matcher_.has_slot(header.tag);
+}
+
 Result<Landing> Receiver::chunk_begins(const FrameHeader& header) {
   arrived_ += cost_of(header.chunk_bytes);
   if (arrived_ - taken_ > window_bytes_) {

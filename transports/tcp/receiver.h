@@ -39,6 +39,8 @@ class Receiver {
   // much); the connection has failed then.
   Status post(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie);
 
+  // Whether a chunk would have to wait in a heap buffer if it came now.
+  bool would_wait(const FrameHeader& header) const;
   // A chunk's header came. Fails as post() does, or with Code::peer_lost when the peer breaks the
   // protocol. The landing stays valid until chunk_ended().
   Result<Landing> chunk_begins(const FrameHeader& header);

@@ -18,8 +18,24 @@ constexpr std::size_t kStagingBytes = 64 * 1024;
 constexpr std::size_t kBulkBytes = 16 * 1024;
 constexpr std::size_t kFramesPerCall = 64;
 
+constexpr std::int64_t kPatienceNs = 20'000;
+constexpr std::int64_t kWithoutPatienceNs = 1'000'000;
+constexpr int kMaxLooks = 64;  // where the clock stands still
+
 bool is_retry(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 }  // namespace
+
+bool Patience::allows_waiting(std::int64_t now_ns) {
+  if (now_ns < exhausted_until_ns_) return false;
+  if (since_ns_ < 0) {
+    since_ns_ = now_ns;
+    looks_ = 0;
+  }
+  if (now_ns - since_ns_ < kPatienceNs && ++looks_ < kMaxLooks) return true;
+  since_ns_ = -1;
+  exhausted_until_ns_ = now_ns + kWithoutPatienceNs;
+  return false;
+}
 
 Stream::Stream(UniqueFd fd)
     : fd_(std::move(fd)), staging_(std::make_unique_for_overwrite<std::byte[]>(kStagingBytes)) {}
@@ -114,6 +130,10 @@ std::size_t Stream::wanted_staging() const {
 }
 
 Status Stream::read(FrameSink& sink, std::size_t budget_bytes) {
+  if (deferred_) {
+    const Status status = parse(sink);
+    if (!status.ok() || deferred_) return status;
+  }
   for (std::size_t total = 0; total < budget_bytes;) {
     iovec parts[2];
     std::size_t count = 0;
@@ -139,14 +159,15 @@ Status Stream::read(FrameSink& sink, std::size_t budget_bytes) {
     if (chunk_) chunk_->filled_bytes += std::min(got, payload);
     staged_to_ += got - std::min(got, payload);
     const Status status = parse(sink);
-    if (!status.ok()) return status;
+    if (!status.ok() || deferred_) return status;
     if (got < payload + beyond) return Status::would_block();
   }
   return {};
 }
 
 Status Stream::parse(FrameSink& sink) {
-  for (;;) {
+  deferred_ = false;
+  while (!deferred_) {
     if (chunk_) {
       take_staged_payload();
       if (chunk_->filled_bytes < chunk_->header.chunk_bytes) break;
@@ -180,6 +201,10 @@ Status Stream::begin_frame(FrameSink& sink) {
                                                             kFrameHeaderBytes);
   const std::optional<FrameHeader> header = decode_frame(bytes);
   if (!header) return {Code::peer_lost, "a frame header from the peer is damaged"};
+  if (header->type == FrameType::chunk && sink.defers(*header)) {
+    deferred_ = true;
+    return {};
+  }
   staged_from_ += kFrameHeaderBytes;
   if (header->type != FrameType::chunk) return sink.control_arrived(*header);
   bulk_ = header->chunk_bytes >= kBulkBytes;

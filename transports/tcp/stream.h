@@ -20,12 +20,28 @@ namespace thinwire::transports::tcp {
 // Who is told about arriving frames. A failed answer ends reading.
 class FrameSink {
  public:
+  // True: leave this chunk where it is, and the stream with it, until the next read().
+  virtual bool defers(const FrameHeader& header) = 0;
   virtual Result<Landing> chunk_begins(const FrameHeader& header) = 0;
   virtual void chunk_ended(const FrameHeader& header, const Landing& landing) = 0;
   virtual Status control_arrived(const FrameHeader& header) = 0;
 
  protected:
   ~FrameSink() = default;
+};
+
+// How long a chunk without a posted buffer stays in the socket, in the hope that its receive is
+// posted any moment: that saves a copy, but holds up what is behind it. Where the hope was in vain
+// there is none for a while.
+class Patience {
+ public:
+  bool allows_waiting(std::int64_t now_ns);
+  void satisfied() { since_ns_ = -1; }
+
+ private:
+  std::int64_t since_ns_ = -1;
+  std::int64_t exhausted_until_ns_ = 0;
+  int looks_ = 0;
 };
 
 class Stream {
@@ -54,10 +70,11 @@ class Stream {
 
   // --- in ---
   // Reads what is there, at most about `budget_bytes`. would_block: all of it was read. ok: there
-  // may be more. Anything else ends the stream; Code::peer_lost with native 0 is a closed one.
+  // may be more, or a chunk was deferred. Anything else ends the stream; Code::peer_lost with native 0 is a closed one.
   Status read(FrameSink& sink, std::size_t budget_bytes);
   std::uint64_t bytes_received() const { return bytes_received_; }
 
+  Patience patience;
   bool readable = true;       // by the endpoint's knowledge; cleared when all was read
   bool hung_up = false;       // the socket reported an end: read until it is seen
   bool peer_said_bye = false;
@@ -88,6 +105,7 @@ class Stream {
   std::size_t staged_from_ = 0;
   std::size_t staged_to_ = 0;
   std::optional<InChunk> chunk_;
+  bool deferred_ = false;  // a whole header is staged and waits for the next read()
   bool bulk_ = false;  // the last chunk was large: read headers alone, payload in place
   std::uint64_t bytes_received_ = 0;
 };
