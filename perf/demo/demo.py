@@ -2,9 +2,9 @@
 """./dev demo: all-reduce and training across four simulated hosts, exact and compressed.
 
 In one lab of four hosts with 1 Gbit/s links: the wire limit (plain TCP, every host to the next, all
-at once), an exact, an fp16 and an int8 all-reduce of 64 MiB of float32, in turns and several rounds
-(the first verifies every element), all through the real plugin; then a small model is trained through it, exact and int8. Where
-network namespaces are not permitted the same runs over loopback.
+at once), then an exact, an fp16 and an int8 all-reduce of 64 MiB of float32, in turns, several
+rounds (the first verifies every element), all through the real plugin. Then a small model is
+trained through it, exact and int8. Where network namespaces are not permitted the same runs over loopback.
 
 Exit status: 0 when everything ran and every result was right, 1 when not. The speeds are compared
 with what is expected of them and count only with --strict: they need a machine that is not busy.
@@ -71,7 +71,8 @@ class Progress:
 
     def tick(self, index, step):
         while True:
-            print(f"\r{self.line(index, step, time.monotonic() - self.began)} ...", end="", flush=True)
+            line = self.line(index, step, time.monotonic() - self.began)
+            print(f"\r{line} ...", end="", flush=True)
             if self.ended.wait(0.5):
                 return
 
@@ -99,8 +100,9 @@ def make_steps(args, programs, folder, local):
         for mode in MODES:
             codec = "none" if mode == "exact" else mode
             check = ["-c", "1" if turn == 0 else "0"]  # it takes as long as the rest together
-            steps.append(Step(f"round {turn + 1}: all-reduce {args.size}, {mode}", all_reduce + check,
-                              str(folder / f"{mode}{turn}.json"), {"THINWIRE_COMPRESS": codec}))
+            steps.append(Step(f"round {turn + 1}: all-reduce {args.size}, {mode}",
+                              all_reduce + check, str(folder / f"{mode}{turn}.json"),
+                              {"THINWIRE_COMPRESS": codec}))
     for mode in ("exact", "int8"):
         codec = "none" if mode == "exact" else mode
         steps.append(Step(f"training, {mode}",
@@ -117,8 +119,8 @@ def lab_command(args, programs):
     check = subprocess.run([netlab, "--check"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                            text=True, check=False)
     if check.returncode != 0:
-        print(f"  {check.stderr.strip()}\n  No hosts can be made: {args.hosts} ranks over loopback, "
-              "whose speed no link limits.")
+        print(f"  {check.stderr.strip()}\n  No hosts can be made here: {args.hosts} ranks over "
+              "loopback, whose speed no link limits.", flush=True)
         return []
     return [netlab, "--hosts", str(args.hosts), "--rate", args.rate, "--timeout", "300", "--"]
 
@@ -129,8 +131,8 @@ def run_demo(args, folder):
                if not (programs / name).exists()]
     if missing:
         raise StepFailed(f"{programs} lacks {', '.join(missing)}: build first (./dev build)")
-    print(f"Thinwire demo: {args.hosts} hosts, {args.rate} links, all-reduce of {args.size} float32, "
-          "then training", flush=True)
+    print(f"Thinwire demo: {args.hosts} hosts, {args.rate} links, all-reduce of {args.size} "
+          "float32, then training", flush=True)
     lab = lab_command(args, programs)
     steps = make_steps(args, programs, folder, not lab)
     progress = Progress(len(steps))

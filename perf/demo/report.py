@@ -118,20 +118,22 @@ def percent(value):
 
 def print_table(figures, modes):
     limit = figures["wire_limit"]["bytes_per_s"]
-    factor = 2 * (figures["hosts"] - 1) / figures["hosts"]
-    print(f"\nAll-reduce of {figures['bytes'] / 2**20:g} MiB float32 over {figures['hosts']} hosts; "
-          f"wire limit {limit * 8e-6:.1f} Mbit/s each way, "
-          f"{factor * figures['bytes'] / limit * 1e3:.0f} ms (plain TCP)")
-    print("          time   busbw  speed-up   share of   of its own   error, relative to the sum's RMS"
-          "   wrong  same bits")
-    print("            ms    GB/s            wire limit     bytes         max       RMS"
-          "                       on all ranks")
+    hosts, size = figures["hosts"], figures["bytes"]
+    limit_ms = 2 * (hosts - 1) / hosts * size / limit * 1e3
+    print(f"\nAll-reduce of {size / 2**20:g} MiB float32 over {hosts} hosts. Wire limit (plain TCP)"
+          f": {limit * 8e-6:.1f} Mbit/s each way, {limit_ms:.0f} ms.\n"
+          "Its share: by the bytes of an exact all-reduce, and by those really sent. Errors are "
+          "relative to the RMS of the exact sum.\n\n"
+          "            time   busbw  speed-up   share of wire limit      error          "
+          "wrong  same bits on\n"
+          "              ms    GB/s              exact's   its own       max      RMS  "
+          "         all ranks")
     for mode in modes:
         one = figures[mode]
-        print(f"  {mode:5} {one['time_ms']:7.1f} {one['bus_gb_per_s']:7.3f} {one['speedup']:8.2f}x "
-              f"{percent(one['wire_fraction']):>11} {percent(one['own_wire_fraction']):>12} "
-              f"{one['max_rel_error']:11.2e} {one['rms_rel_error']:9.2e} {one['wrong']:21} "
-              f"{yes(one['hashes_equal']):>10}")
+        print(f"  {mode:5} {one['time_ms']:8.1f} {one['bus_gb_per_s']:7.3f} "
+              f"{one['speedup']:8.2f}x {percent(one['wire_fraction']):>10} "
+              f"{percent(one['own_wire_fraction']):>9} {one['max_rel_error']:9.1e} "
+              f"{one['rms_rel_error']:8.1e} {one['wrong']:6} {yes(one['hashes_equal']):>12}")
 
 
 def print_training(trainer):
