@@ -93,6 +93,7 @@ class Runner:
                         other_output.append(line)
             except BaseException:
                 child.terminate()
+                child.wait()  # Popen itself does not wait long after an interrupt
                 raise
         if child.returncode != 0:
             raise StepFailed("".join(other_output[-120:]) or f"status {child.returncode}")
