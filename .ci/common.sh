@@ -91,7 +91,7 @@ run_tests() {
 # Runs a command without the settings of the caller's own jobs.
 env_without_settings() {
   local name unset=()
-  while IFS= read -r name; do unset+=(-u "$name"); done < <(compgen -e | grep -E '^(THINWIRE|NCCL)_' || true)
+  while IFS= read -r name; do unset+=(-u "$name"); done < <(compgen -e | grep -E '^(THINWIRE|NCCL)_' | grep -vx THINWIRE_LONG_TESTS || true)
   env "${unset[@]}" "$@"
 }
 
