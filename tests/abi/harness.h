@@ -7,7 +7,7 @@
 
 #include "base/nccl_abi/types.h"
 
-enum { kMaxRanks = 8, kDeadlineSeconds = 60 };
+enum { kMaxRanks = 8, kDeadlineSeconds = 90 };
 
 /* This process among the ranks. from[r] and to[r] are pipes to rank r, unused for itself. */
 struct group {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,7 +134,39 @@ static int absent_rank(struct group* group, void* argument) {
   return 0;
 }
 
+/* One rank has no descriptor left when it listens: listen must not fail there alone, or NCCL
+ * hangs; connect fails on all ranks instead. */
+static int poison_rank(struct group* group, void* argument) {
+  const struct job* job = argument;
+  struct driver driver;
+  char handle[tw_nccl_handle_bytes] = {0};
+  char handles[kMaxRanks][tw_nccl_handle_bytes];
+  void* pointers[kMaxRanks];
+  void* listen = NULL;
+  void* comm = NULL;
+  struct rlimit limit;
+  start(&driver, job);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t usual = limit.rlim_cur;
+  limit.rlim_cur = group->rank == kVictim ? 3 : usual;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  require_success(coll_listen(&driver, 0, handle, &listen), "CollNet listen without descriptors");
+  limit.rlim_cur = usual;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  exchange(group, handle, sizeof handle, handles);
+  for (int rank = 0; rank < group->ranks; ++rank) pointers[rank] = handles[rank];
+  const double begin = seconds_now();
+  require(coll_connect(&driver, pointers, group->ranks, group->rank, listen, &comm) !=
+              tw_nccl_success,
+          "connected although rank %d cannot listen", kVictim);
+  const double took = seconds_now() - begin;
+  require(took < job->bound_s, "connect took %.1f s to fail", took);
+  stop(&driver);
+  return 0;
+}
+
 static rank_function function_of(const char* name) {
+  if (strcmp(name, "poison") == 0) return poison_rank;
   if (strcmp(name, "sigkill") == 0 || strcmp(name, "sigstop") == 0) return loss_rank;
   if (strcmp(name, "late") == 0) return late_rank;
   if (strcmp(name, "silent") == 0 || strcmp(name, "dead") == 0 || strcmp(name, "refusing") == 0) {
@@ -144,11 +177,11 @@ static rank_function function_of(const char* name) {
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    fail("usage: abi_kill LIBRARY sigkill|sigstop|late|silent|dead|refusing BOUND_S");
+    fail("usage: abi_kill LIBRARY sigkill|sigstop|late|poison|silent|dead|refusing BOUND_S");
   }
   struct job job = {.library = argv[1], .name = argv[2], .bound_s = atof(argv[3])};
   const rank_function function = function_of(job.name);
-  const int victim = function == late_rank ? -1 : kVictim;
+  const int victim = function == late_rank || function == poison_rank ? -1 : kVictim;
   const int seconds = kDeadlineSeconds + (int)job.bound_s;
   const struct outcome outcome = run_ranks(kRanks, function, &job, victim, seconds);
   for (int rank = 0; rank < kRanks; ++rank) {
