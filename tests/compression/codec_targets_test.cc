@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -89,6 +90,55 @@ TEST_P(CodecTargets, EveryKindOfData_SameBitsAsScalar) {
 
 INSTANTIATE_TEST_SUITE_P(All, CodecTargets, testing::ValuesIn(kLossyCodecs),
                          [](const auto& p) { return std::string(codec(p.param).name()); });
+
+std::uint64_t hash(std::uint64_t seed, const void* data, std::size_t bytes) {  // FNV-1a
+  for (std::size_t i = 0; i < bytes; ++i) {
+    seed = (seed ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
+  }
+  return seed;
+}
+
+// Values made by integer and exact operations alone: the same on every machine.
+std::vector<float> exact_values(bool any_bits) {
+  std::mt19937 random(1);
+  std::vector<float> values(5000);
+  for (float& v : values) {
+    const auto bits = static_cast<std::uint32_t>(random());
+    v = any_bits ? std::bit_cast<float>(bits)
+                 : static_cast<float>(static_cast<std::int32_t>(bits)) * 0x1p-31f;
+  }
+  return values;
+}
+
+std::uint64_t hash_of_everything(bool any_bits) {
+  const auto values = exact_values(any_bits);
+  std::uint64_t result = 0xcbf29ce484222325u;
+  for (const DataType type : kLossyTypes) {
+    const Elements elements(values, type);
+    for (const CodecId id : kLossyCodecs) {
+      const auto wire = encode(codec(id), elements, type);
+      result = hash(result, wire.data(), wire.size());
+      auto sum = values;
+      EXPECT_TRUE(codec(id).decode_add(wire.data(), wire.size(), sum.size(), sum.data()).ok());
+      result = hash(result, sum.data(), sum.size() * sizeof(float));
+    }
+    for (int op = 0; op < kReduceOpCount; ++op) {
+      auto reversed = std::vector<float>(values.rbegin(), values.rend());
+      reduce(type, static_cast<ReduceOp>(op), elements.data(), reversed.data(), reversed.size());
+      result = hash(result, reversed.data(), reversed.size() * sizeof(float));
+    }
+  }
+  return result;
+}
+
+// Processors of different architectures must agree too: these were computed on x86-64.
+TEST(SimdTargets, GoldenHashes_SameOnEveryMachine) {
+  for (const SimdTarget target : supported_targets()) {
+    const ForcedTarget forced(target);
+    EXPECT_EQ(hash_of_everything(false), 305483222349337654u) << name_of(target);
+    EXPECT_EQ(hash_of_everything(true), 10788345636622727705u) << name_of(target);
+  }
+}
 
 TEST(SimdTargets, ForcedOne_IsTheCurrentOne) {
   for (const SimdTarget target : supported_targets()) {
