@@ -43,7 +43,8 @@ std::unique_ptr<Runner> make_plugin_runner(const Options& options, PluginContext
 Transport make_transport(const Startup& startup, Session& session) {
   const Options& options = startup.options;
   Transport transport;
-  transport.watch = std::make_unique<Watch>(session, options.timeout_s, options.grace_s);
+  transport.watch = std::make_unique<Watch>(session, options.timeout_s, options.grace_s,
+                                            options.spin);
   if (options.separate_hosts) {
     setenv("NCCL_HOSTID", ("perf-rank-" + std::to_string(session.rank())).c_str(), 1);
   }

@@ -103,6 +103,9 @@ void add_sizes_and_types(CLI::App& app, Options& o, Texts& t) {
 
 void add_plugin(CLI::App& app, Options& o, Texts& t) {
   app.add_option("--plugin", o.plugin, "any NCCL net plugin: a path, or a name as NCCL takes it");
+  app.add_option("--interface", o.interface,
+                 "use the plugin's newest table up to this version of NCCL's interface [12]")
+      ->check(CLI::Range(6, 12));
   app.add_option("--device", o.device, "device of the plugin: index or name [0]");
   Choices<Api> apis{{"net", Api::net}, {"nccl", Api::nccl}};
   if (o.collective != Collective::send_recv) apis.emplace_back("collnet", Api::collnet);
@@ -111,6 +114,9 @@ void add_plugin(CLI::App& app, Options& o, Texts& t) {
              "where it has them); nccl: libnccl itself, needs GPUs");
   app.add_option("--channels", o.channels, "NCCL channels")->check(CLI::Range(1, 32));
   app.add_option("--chunk", t.chunk, "bytes per chunk and channel [as NCCL chooses]");
+  app.add_flag("--spin", o.spin,
+               "poll without pause as NCCL's progress thread does; otherwise nap when nothing "
+               "has moved for half a millisecond");
   app.add_flag("--separate-hosts", o.separate_hosts,
                "give each rank its own NCCL_HOSTID: several hosts on one machine");
 }

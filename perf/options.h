@@ -40,6 +40,7 @@ struct Options {
 
   std::string plugin;  // "": found as --help says
   std::string device = "0";
+  int interface = 12;  // the newest version of NCCL's tables to use
   Api api = Api::automatic;
   int channels = 1;
   std::size_t chunk_bytes = 0;  // 0: as NCCL chooses
@@ -52,6 +53,7 @@ struct Options {
   bool reference = false;
   bool separate_hosts = false;
   std::string congestion;  // TCP congestion control of wire_probe and --reference
+  bool spin = false;  // poll without ever sleeping
   int timeout_s = 300;
   int grace_s = 15;
 

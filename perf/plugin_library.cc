@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNewestVersion = 12;
-constexpr int kOldestVersion = 6;
 constexpr const char* kOwnName = "libnccl-net-thinwire.so";
 
 // What NCCL 2.21 and later try for a name, in order.
@@ -60,7 +58,8 @@ void log_line(tw_nccl_log_level_t level, unsigned long, const char*, int, const 
 
 }  // namespace
 
-PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_environment) {
+PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_environment,
+                             int newest) {
   std::string reasons;
   for (const std::string& candidate : candidates(wanted, from_environment)) {
     handle_ = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -75,7 +74,7 @@ PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_
     throw Failure(ExitCode::runtime_error,
                   "no NCCL net plugin could be loaded (--plugin PATH names one):" + reasons);
   }
-  for (int version = kNewestVersion; version >= kOldestVersion; --version) {
+  for (int version = newest; version >= kOldestInterface; --version) {
     void* net = table_of(handle_, "ncclNetPlugin_v", version);
     if (net != nullptr && !net_) net_ = make_net_api(version, net);
     void* collnet = table_of(handle_, "ncclCollNetPlugin_v", version);
@@ -85,7 +84,8 @@ PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_
     collnet_.reset();
     dlclose(handle_);
     throw Failure(ExitCode::runtime_error,
-                  path_ + " is no NCCL net plugin: it exports none of ncclNetPlugin_v6 .. _v12");
+                  path_ + " is no NCCL net plugin: it exports none of ncclNetPlugin_v6 .. _v" +
+                      std::to_string(newest));
   }
 }
 

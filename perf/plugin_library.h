@@ -11,13 +11,16 @@
 
 namespace thinwire::perf {
 
+inline constexpr int kNewestInterface = 12;
+inline constexpr int kOldestInterface = 6;
+
 class PluginLibrary {
  public:
   // Loads `wanted` (a path, or a name as NCCL_NET_PLUGIN takes it). Where it is empty: the plugin
   // in ../lib next to the program, then `from_environment` (NCCL_NET_PLUGIN), then
   // libnccl-net-thinwire.so on the library path. Throws Failure: runtime_error if nothing loads or
-  // it has no net table of version 6 to 12.
-  PluginLibrary(const std::string& wanted, const std::string& from_environment);
+  // it has no net table of version 6 to `newest`.
+  PluginLibrary(const std::string& wanted, const std::string& from_environment, int newest);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
   PluginLibrary& operator=(const PluginLibrary&) = delete;

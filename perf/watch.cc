@@ -1,18 +1,32 @@
 #include "perf/watch.h"
 
 #include <sched.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 namespace thinwire::perf {
 namespace {
-constexpr std::uint32_t kPassesPerLook = 2048;
-}
+constexpr std::uint32_t kPassesPerLook = 1024;
+constexpr std::int64_t kSpinNs = 500 * 1000;
+constexpr long kNapNs = 50 * 1000;
+}  // namespace
 
-Watch::Watch(Session& session, int timeout_s, int grace_s)
-    : session_(session), timeout_s_(timeout_s), grace_s_(grace_s) {}
+Watch::Watch(Session& session, int timeout_s, int grace_s, bool spin)
+    : session_(session), timeout_s_(timeout_s), grace_s_(grace_s), spin_(spin) {}
 
 void Watch::idle() {
   sched_yield();
+  if (!spin_) nap();
   if (++passes_ % kPassesPerLook == 0) look_around();
+}
+
+void Watch::nap() {
+  const std::int64_t now_ns = SteadyClock().now_ns();
+  if (idle_passes_++ == 0) idle_since_ns_ = now_ns;
+  if (now_ns - idle_since_ns_ < kSpinNs) return;
+  const timespec length{0, kNapNs};
+  nanosleep(&length, nullptr);
 }
 
 void Watch::look_around() {

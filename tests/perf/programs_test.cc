@@ -115,6 +115,22 @@ TEST(AllReducePerf, LossyCodecs_ReportBoundedErrorsAndEqualHashes) {
   }
 }
 
+TEST(AllReducePerf, EveryInterfaceVersion_IsRight) {
+  for (int version = 6; version <= 12; ++version) {
+    const std::string interface = "--interface " + std::to_string(version);
+    for (const std::string api : {"net", "collnet"}) {
+      const Json report = report_of("all_reduce_perf",
+                                    "-g 2 -b 100000 -e 100000 --api " + api + " " + interface);
+      expect_right(report);
+      EXPECT_THAT(report["config"]["transport"].get<std::string>(),
+                  HasSubstr(api + " v" + std::to_string(version)));
+    }
+    if (version < 8) continue;
+    expect_right(report_of("all_gather_perf", "-g 2 -b 100000 -e 100000 " + interface));
+    expect_right(report_of("reduce_scatter_perf", "-g 2 -b 100000 -e 100000 " + interface));
+  }
+}
+
 TEST(AllReducePerf, BlockingModes_AreRight) {
   for (const char* mode : {"1", "2", "3"}) {
     expect_right(report_of("all_reduce_perf", "-g 2 -b 1K -e 64K -f 8 -z " + std::string(mode)));
