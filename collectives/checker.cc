@@ -22,7 +22,8 @@ class Expressions {
   Expression sum(Expression left, Expression right) { return node({Kind::sum, left, right}); }
 
   // How often each rank's contribution to `piece` is in `expression`; "" when it holds no other.
-  std::string count_contributions(Expression expression, int piece, std::vector<int>& counts) const {
+  std::string count_contributions(Expression expression, int piece,
+                                  std::vector<int>& counts) const {
     std::vector<Expression> open{expression};
     while (!open.empty()) {
       const Node& node = nodes_[at(open.back())];
@@ -48,8 +49,7 @@ class Expressions {
   };
 
   Expression node(const Node& wanted) {
-    const auto [found, is_new] =
-        index_.try_emplace(wanted, static_cast<Expression>(nodes_.size()));
+    const auto [found, is_new] = index_.try_emplace(wanted, static_cast<Expression>(nodes_.size()));
     if (is_new) nodes_.push_back(wanted);
     return found->second;
   }

@@ -46,8 +46,8 @@ bool uses_acc(StepKind kind) {
 bool travels(StepKind kind) { return kind == StepKind::send || kind == StepKind::receive; }
 
 Access wire_access(StepKind kind) {
-  const bool writes = kind == StepKind::encode_input || kind == StepKind::encode_acc ||
-                      kind == StepKind::receive;
+  const bool writes =
+      kind == StepKind::encode_input || kind == StepKind::encode_acc || kind == StepKind::receive;
   return writes ? Access::write : Access::read;
 }
 
@@ -59,8 +59,7 @@ Access acc_access(StepKind kind) {
 
 class LocalChecker {
  public:
-  explicit LocalChecker(const Plan& plan)
-      : plan_(plan), words_((plan.steps.size() + 63) / 64) {}
+  explicit LocalChecker(const Plan& plan) : plan_(plan), words_((plan.steps.size() + 63) / 64) {}
 
   std::string check() {
     for (StepIndex i = 0; i < static_cast<StepIndex>(plan_.steps.size()); ++i) {
@@ -169,8 +168,9 @@ class LocalChecker {
       const bool conflict = use.access != Access::read || uses[i].access != Access::read;
       if (!conflict || is_before(uses[i].step, use.step)) continue;
       const bool overwrites = use.access == Access::write;
-      return complain(use.step, what + (overwrites ? " is overwritten while live, without waiting"
-                                                   : " is used without waiting") +
+      return complain(use.step, what +
+                                    (overwrites ? " is overwritten while live, without waiting"
+                                                : " is used without waiting") +
                                     " for step " + step_text(plan_, uses[i].step));
     }
     return {};

@@ -81,8 +81,8 @@ Status EngineImpl::prepare() {
     requests_.at(i).offsets.resize(static_cast<std::size_t>(group_.ranks) + 1);
   }
   finished_.reserve(plans_.most_steps());
-  return allocate_staging(tiles, (plans_.largest_footprint() + kPageBytes - 1) / kPageBytes *
-                                     kPageBytes);
+  return allocate_staging(tiles,
+                          (plans_.largest_footprint() + kPageBytes - 1) / kPageBytes * kPageBytes);
 }
 
 Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
@@ -90,8 +90,8 @@ Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
   staging_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
   if (!staging_) return {Code::system_error, "engine: no memory for staging"};
   if (group_.endpoint != nullptr) {
-    auto key = group_.endpoint->register_memory(staging_.get(), bytes,
-                                                transports::MemoryKind::host);
+    auto key =
+        group_.endpoint->register_memory(staging_.get(), bytes, transports::MemoryKind::host);
     if (!key.ok()) {
       staging_.reset();
       return key.status();
@@ -151,20 +151,18 @@ void EngineImpl::fill(Request& request, const Call& call) const {
   request.type = call.type;
   request.op = call.op;
   request.element = element;
-  request.arithmetic = choose_arithmetic(options_, call.collective, call.type, call.op,
-                                         total_bytes, group_.ranks);
+  request.arithmetic =
+      choose_arithmetic(options_, call.collective, call.type, call.op, total_bytes, group_.ranks);
   request.output_bytes = scatters ? own_bytes : total_bytes;
   const bool in_place =
       overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
-  request.plan = &plans_.get(
-      call.collective, choose_schedule(options_.schedule, request.arithmetic, group_.ranks),
-      request.arithmetic, in_place);
+  request.plan = &plans_.get(call.collective,
+                             choose_schedule(options_.schedule, request.arithmetic, group_.ranks),
+                             request.arithmetic, in_place);
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;
-  request.tile_elements =
-      tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);
-  request.strides =
-      strides_for(codec_, request.arithmetic, call.type, request.tile_elements);
+  request.tile_elements = tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);
+  request.strides = strides_for(codec_, request.arithmetic, call.type, request.tile_elements);
   request.tiles = tile_count(request.offsets, request.tile_elements);
   request.tiles_started = 0;
   request.tiles_done = 0;

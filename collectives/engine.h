@@ -33,7 +33,7 @@ enum class SchedulePolicy : std::uint8_t { automatic, ring, direct };
 struct EngineOptions {
   SchedulePolicy schedule = SchedulePolicy::automatic;
   compression::CodecId codec = compression::CodecId::none;
-  std::size_t compress_min_bytes = 0;  // shorter vectors stay exact
+  std::size_t compress_min_bytes = 0;    // shorter vectors stay exact
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
   int max_requests = 128;
   // The transport takes at least 4 * max_tiles receives per connection before it would_block:

@@ -41,8 +41,8 @@ std::string step_text(const Plan& plan, StepIndex index) {
 
 std::string to_text(const Plan& plan) {
   std::string text = plan.schedule + " " + name_of(plan.collective) + " rank " +
-                     std::to_string(plan.rank) + " of " + std::to_string(plan.ranks) +
-                     ": pieces " + std::to_string(plan.pieces) + ", wire slots " +
+                     std::to_string(plan.rank) + " of " + std::to_string(plan.ranks) + ": pieces " +
+                     std::to_string(plan.pieces) + ", wire slots " +
                      std::to_string(plan.wire_slots) + ", acc slots " +
                      std::to_string(plan.acc_slots) + "\n";
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {

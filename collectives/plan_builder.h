@@ -66,8 +66,8 @@ Plan compose(const char* name, Collective collective, int rank, int ranks) {
     builder.add({.kind = StepKind::store_acc, .piece = own, .acc = 0}, {summed});
     return builder.finish();
   }
-  const StepIndex encoded = builder.add(
-      {.kind = StepKind::encode_acc, .piece = own, .wire = own, .acc = 0}, {summed});
+  const StepIndex encoded =
+      builder.add({.kind = StepKind::encode_acc, .piece = own, .wire = own, .acc = 0}, {summed});
   builder.add({.kind = StepKind::decode, .piece = own, .wire = own}, {encoded});
   schedule.gather(encoded, schedule.reduce_messages());
   return builder.finish();

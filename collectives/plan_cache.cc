@@ -30,9 +30,8 @@ PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks) {
       const Plan plan = make_plan(schedule, collective, rank, ranks);
       for (int a = 0; a < kArithmeticCount; ++a) {
         const auto arithmetic = static_cast<Arithmetic>(a);
-        const bool unused =
-            (is_lossy(arithmetic) && options.codec == compression::CodecId::none) ||
-            choose_schedule(options.schedule, arithmetic, ranks) != schedule;
+        const bool unused = (is_lossy(arithmetic) && options.codec == compression::CodecId::none) ||
+                            choose_schedule(options.schedule, arithmetic, ranks) != schedule;
         if (unused) continue;
         for (const bool in_place : {false, true}) {
           add(options, plan, schedule, arithmetic, in_place);

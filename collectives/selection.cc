@@ -12,8 +12,8 @@ Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective
   // Bytes that are only gathered are not summed, whatever their type.
   if (collective == Collective::all_gather || ranks == 1) return Arithmetic::native;
   const bool wide = accumulator_type(type) != type;
-  const bool compressible = type == DataType::float32 || type == DataType::float16 ||
-                            type == DataType::bfloat16;
+  const bool compressible =
+      type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16;
   const bool lossy = options.codec != compression::CodecId::none && compressible &&
                      op == ReduceOp::sum && vector_bytes >= options.compress_min_bytes;
   if (lossy) return wide ? Arithmetic::lossy_widened : Arithmetic::lossy_native;
@@ -29,8 +29,7 @@ ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int r
     case SchedulePolicy::automatic:
       break;
   }
-  const int limit =
-      arithmetic == Arithmetic::native ? kMaxExactDirectRanks : kMaxDirectRanks;
+  const int limit = arithmetic == Arithmetic::native ? kMaxExactDirectRanks : kMaxDirectRanks;
   return ranks <= limit ? ScheduleKind::direct : ScheduleKind::ring;
 }
 
@@ -48,8 +47,7 @@ std::vector<int> peers_needed(const EngineOptions& options, int rank, int ranks)
   std::vector<int> peers;
   for (const ScheduleKind kind : {ScheduleKind::ring, ScheduleKind::direct}) {
     if (!may_choose(options.schedule, kind, ranks)) continue;
-    const std::vector<int> named =
-        peers_of(make_plan(kind, Collective::all_reduce, rank, ranks));
+    const std::vector<int> named = peers_of(make_plan(kind, Collective::all_reduce, rank, ranks));
     peers.insert(peers.end(), named.begin(), named.end());
   }
   std::sort(peers.begin(), peers.end());

@@ -10,9 +10,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 class Analysis {
  public:
   explicit Analysis(const Plan& plan)
-      : plan_(plan),
-        value_in_(at(plan.wire_slots), kNone),
-        chain_in_(at(plan.acc_slots), kNone) {}
+      : plan_(plan), value_in_(at(plan.wire_slots), kNone), chain_in_(at(plan.acc_slots), kNone) {}
 
   ValueFlow run() {
     for (const Step& step : plan_.steps) visit(step);

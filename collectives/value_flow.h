@@ -14,10 +14,10 @@ inline constexpr std::int32_t kNone = -1;
 
 // What one writing of a wire slot put there.
 struct WireValue {
-  StepKind origin{};              // encode_input, encode_acc or receive
+  StepKind origin{};  // encode_input, encode_acc or receive
   std::int32_t slot = kNone;
   std::int32_t piece = kNone;
-  std::int32_t chain = kNone;     // origin encode_acc: the sum it was made of
+  std::int32_t chain = kNone;         // origin encode_acc: the sum it was made of
   std::int32_t decode_piece = kNone;  // output piece it is decoded to, if any
   std::int32_t loaded_by = kNone;     // the chain that starts from it, if any
   bool only_loaded = true;            // ... and nothing else reads it
@@ -27,9 +27,9 @@ struct WireValue {
 // One sum: from its load step to the step that takes the result away.
 struct AccChain {
   std::int32_t slot = kNone;
-  std::int32_t source = kNone;        // wire value it starts from; kNone: input
-  std::int32_t encoded = kNone;       // wire value made of it, if any
-  std::int32_t store_piece = kNone;   // output piece it is stored to, if any
+  std::int32_t source = kNone;       // wire value it starts from; kNone: input
+  std::int32_t encoded = kNone;      // wire value made of it, if any
+  std::int32_t store_piece = kNone;  // output piece it is stored to, if any
   bool last_in_slot = true;
 };
 

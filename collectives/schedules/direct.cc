@@ -22,12 +22,11 @@ class Direct {
     std::vector<StepIndex> received(static_cast<std::size_t>(ranks_), kNoStep);
     for (int distance = 1; distance < ranks_; ++distance) {
       const int from = peer(distance);
-      received[static_cast<std::size_t>(from)] =
-          builder_.add({.kind = StepKind::receive,
-                        .piece = rank_,
-                        .wire = contribution_slot(from),
-                        .peer = from,
-                        .message = 0});
+      received[static_cast<std::size_t>(from)] = builder_.add({.kind = StepKind::receive,
+                                                               .piece = rank_,
+                                                               .wire = contribution_slot(from),
+                                                               .peer = from,
+                                                               .message = 0});
     }
     for (int distance = 1; distance < ranks_; ++distance) {
       const int to = peer(distance);

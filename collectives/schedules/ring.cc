@@ -32,9 +32,9 @@ class Ring {
     for (int hop = 0;; ++hop) {
       const int piece = behind(2 + hop);
       const StepIndex received = receive(piece, hop, kNoStep);
-      const StepIndex loaded = builder_.add(
-          {.kind = StepKind::load_wire, .piece = piece, .wire = piece, .acc = 0},
-          {received, acc_free});
+      const StepIndex loaded =
+          builder_.add({.kind = StepKind::load_wire, .piece = piece, .wire = piece, .acc = 0},
+                       {received, acc_free});
       const StepIndex added =
           builder_.add({.kind = StepKind::add_input, .piece = piece, .acc = 0}, {loaded});
       if (hop == ranks_ - 2) return added;
@@ -71,9 +71,8 @@ class Ring {
                         {after});
   }
   StepIndex receive(int piece, int message, StepIndex after) {
-    const StepIndex earlier = received_.size() < kReceivesAhead
-                                  ? kNoStep
-                                  : received_[received_.size() - kReceivesAhead];
+    const StepIndex earlier =
+        received_.size() < kReceivesAhead ? kNoStep : received_[received_.size() - kReceivesAhead];
     received_.push_back(builder_.add({.kind = StepKind::receive,
                                       .piece = piece,
                                       .wire = piece,

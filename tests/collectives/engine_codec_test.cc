@@ -12,8 +12,7 @@ namespace thinwire::collectives::testing {
 namespace {
 
 constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct};
-constexpr compression::CodecId kCodecs[] = {compression::CodecId::fp16,
-                                            compression::CodecId::int8};
+constexpr compression::CodecId kCodecs[] = {compression::CodecId::fp16, compression::CodecId::int8};
 
 EngineOptions lossy_options(compression::CodecId codec, SchedulePolicy schedule) {
   EngineOptions options;
@@ -58,7 +57,8 @@ TEST_P(EngineCodec, AllReduce_GivesEveryRankTheReferencesBits) {
       const EngineOptions options = lossy_options(codec, schedule);
       for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
         for (const bool in_place : {false, true}) {
-          const std::size_t count = ranks < 32 ? 20000 + static_cast<std::size_t>(ranks) * 77 : 9001;
+          const std::size_t count =
+              ranks < 32 ? 20000 + static_cast<std::size_t>(ranks) * 77 : 9001;
           const Problem problem = all_reduce(ranks, count, type, 17);
           const std::vector<Bytes> outputs = run(options, problem, in_place, 1);
           const std::vector<Bytes> again = in_place ? outputs : run(options, problem, false, 2);
@@ -133,7 +133,8 @@ TEST(EngineCodecBound, SumsAreWithinEachQuantisationsBound) {
 
 TEST(EngineCodecScope, WhatMustStayExact_IsExact) {
   constexpr int kRanks = 4;
-  const EngineOptions options = lossy_options(compression::CodecId::int8, SchedulePolicy::automatic);
+  const EngineOptions options =
+      lossy_options(compression::CodecId::int8, SchedulePolicy::automatic);
   EngineOptions exact = options;
   exact.codec = compression::CodecId::none;
   Cluster cluster({.ranks = kRanks, .engine = options});

@@ -52,8 +52,8 @@ TEST_P(EngineExact, AnySizeAndPlace_MatchesReference) {
       std::uint64_t seed = 100;
       for (const std::size_t count : {0, 1, 255, 257, 5003, 40961}) {
         for (const bool in_place : {false, true}) {
-          const Problem problem = make_problem(collective, ranks, count, DataType::float32,
-                                               ReduceOp::sum, ++seed);
+          const Problem problem =
+              make_problem(collective, ranks, count, DataType::float32, ReduceOp::sum, ++seed);
           expect_matches_reference(cluster, options, problem, in_place);
         }
       }
@@ -107,8 +107,8 @@ TEST(EngineTypes, FloatSums_AreWithinTheRoundingBound) {
   for (const SchedulePolicy schedule : kSchedules) {
     const EngineOptions options = small_pieces(schedule);
     Cluster cluster({.ranks = kRanks, .engine = options});
-    for (const DataType type : {DataType::float64, DataType::float32, DataType::float16,
-                                DataType::bfloat16}) {
+    for (const DataType type :
+         {DataType::float64, DataType::float32, DataType::float16, DataType::bfloat16}) {
       const Problem problem =
           make_problem(Collective::all_reduce, kRanks, 10007, type, ReduceOp::sum, 5);
       Workload workload(problem, false);
@@ -178,9 +178,8 @@ TEST(EngineQueue, OutOfRequests_WouldBlockAndTakesNothing) {
   }
   ASSERT_TRUE(cluster.run_until([&] { return first.is_over_everywhere(cluster); }));
   for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(third.try_submit(cluster, rank));
-  ASSERT_TRUE(cluster.run_until([&] {
-    return second.is_over_everywhere(cluster) && third.is_over_everywhere(cluster);
-  }));
+  ASSERT_TRUE(cluster.run_until(
+      [&] { return second.is_over_everywhere(cluster) && third.is_over_everywhere(cluster); }));
   EXPECT_EQ(third.compare(reference_outputs(problem, options)), "");
 }
 
@@ -216,7 +215,8 @@ TEST(EngineQueue, SeveralCommunicators_AtOnce_DoNotMix) {
   std::vector<std::unique_ptr<Workload>> workloads;
   for (int i = 0; i < 6; ++i) {
     const int ranks = 2 + i;
-    clusters.push_back(std::make_unique<Cluster>(ClusterOptions{.ranks = ranks, .engine = options}));
+    clusters.push_back(
+        std::make_unique<Cluster>(ClusterOptions{.ranks = ranks, .engine = options}));
     problems.push_back(make_problem(Collective::all_reduce, ranks, 10000, DataType::float32,
                                     ReduceOp::max, static_cast<std::uint64_t>(i)));
     workloads.push_back(std::make_unique<Workload>(problems.back(), true));
@@ -239,10 +239,8 @@ TEST(EngineQueue, SeveralCommunicators_AtOnce_DoNotMix) {
 TEST(EngineCreate, MalformedOptionsGroupsAndCalls_AreRefused) {
   Log log;
   EXPECT_EQ(Engine::create({.max_requests = 0}, {}, log).status().code(), Code::invalid_argument);
-  EXPECT_EQ(Engine::create({}, {1, 1, nullptr, {}}, log).status().code(),
-            Code::invalid_argument);
-  EXPECT_EQ(Engine::create({}, {0, 2, nullptr, {}}, log).status().code(),
-            Code::invalid_argument);
+  EXPECT_EQ(Engine::create({}, {1, 1, nullptr, {}}, log).status().code(), Code::invalid_argument);
+  EXPECT_EQ(Engine::create({}, {0, 2, nullptr, {}}, log).status().code(), Code::invalid_argument);
   auto engine = Engine::create({}, {}, log);
   ASSERT_TRUE(engine.ok());
   Call call;

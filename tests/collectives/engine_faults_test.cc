@@ -125,7 +125,8 @@ TEST(EngineFaults, PeerDiesAtAnyMoment_EverySurvivorsRequestsEndInPeerLost) {
         bool over = true;
         for (auto& workload : workloads) over = workload->is_over_everywhere(cluster) && over;
         return over;
-      })) << "seed " << seed;
+      })) << "seed "
+          << seed;
       for (int rank = 0; rank < ranks; ++rank) {
         if (rank == victim) continue;
         // What was finished before stays good; the last of three never is.
@@ -155,8 +156,8 @@ TEST(EngineFaults, OneLinkDropped_EndsEveryRanksRequest) {
 
 TEST(EngineFaults, CorruptedMessage_IsAnErrorOnEveryRank) {
   for (const SchedulePolicy schedule : kSchedules) {
-    for (const auto codec : {compression::CodecId::none, compression::CodecId::fp16,
-                             compression::CodecId::int8}) {
+    for (const auto codec :
+         {compression::CodecId::none, compression::CodecId::fp16, compression::CodecId::int8}) {
       for (const std::uint64_t message : {1, 7, 23}) {
         Cluster cluster({.ranks = 3, .engine = options_for(schedule, codec)});
         cluster.fabric().set_faults(

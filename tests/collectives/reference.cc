@@ -73,8 +73,7 @@ class TileReference {
     return tile_range(offsets_, at(step.piece), tile_, tile_elements_);
   }
   const std::byte* input(std::size_t rank, const Step& step) const {
-    const std::size_t start =
-        problem_.collective == Collective::all_gather ? offsets_[rank] : 0;
+    const std::size_t start = problem_.collective == Collective::all_gather ? offsets_[rank] : 0;
     return problem_.inputs[rank].data() + (range(step).first - start) * element_;
   }
   std::byte* output(std::size_t rank, const Step& step) const {

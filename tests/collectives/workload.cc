@@ -124,8 +124,8 @@ void expect_matches_reference(Cluster& cluster, const EngineOptions& options,
   ASSERT_TRUE(cluster.run_until([&] { return workload.is_over_everywhere(cluster); }));
   EXPECT_EQ(workload.compare(reference_outputs(problem, options)), "")
       << problem.ranks() << " ranks, " << name_of(problem.type) << " " << name_of(problem.op)
-      << ", collective " << static_cast<int>(problem.collective) << ", "
-      << problem.offsets().back() << " elements, " << (in_place ? "in place" : "out of place");
+      << ", collective " << static_cast<int>(problem.collective) << ", " << problem.offsets().back()
+      << " elements, " << (in_place ? "in place" : "out of place");
 }
 
 std::uint64_t hash_of(const Bytes& bytes) {

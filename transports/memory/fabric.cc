@@ -17,8 +17,7 @@ void drop(Core& core, Matches matches) {
 
 }  // namespace
 
-MemoryFabric::MemoryFabric(const FabricOptions& options)
-    : core_(std::make_unique<Core>(options)) {}
+MemoryFabric::MemoryFabric(const FabricOptions& options) : core_(std::make_unique<Core>(options)) {}
 
 MemoryFabric::~MemoryFabric() = default;
 

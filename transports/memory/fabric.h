@@ -25,11 +25,11 @@ enum class Corruption : std::uint8_t { flip_first_byte, drop_last_byte };
 // What goes wrong, from set_faults() on. Everything is drawn from `seed` and counters, so a run in
 // one thread repeats itself.
 struct Faults {
-  int refuse_every = 0;  // every k-th post answers would_block; 0: none
-  int delay_polls = 0;   // a message arrives after 0..k polls of the receiving endpoint
+  int refuse_every = 0;          // every k-th post answers would_block; 0: none
+  int delay_polls = 0;           // a message arrives after 0..k polls of the receiving endpoint
   const Clock* clock = nullptr;  // with delay_ns: not before this much later on `clock`
   std::int64_t delay_ns = 0;
-  bool reorder = false;  // messages of different tags overtake one another
+  bool reorder = false;               // messages of different tags overtake one another
   std::uint64_t corrupt_message = 0;  // the n-th message sent from now on; 0: none
   Corruption corruption = Corruption::flip_first_byte;
   std::uint64_t seed = 1;

@@ -56,7 +56,8 @@ class MemoryConnection final : public Connection {
     if (buffers.empty() || buffers.size() > kMaxGroupedReceives) {
       return {Code::invalid_argument, "1 to 8 receive buffers are needed"};
     }
-    if (end_.receives >= core_.options.max_receives || core_.refuses()) return Status::would_block();
+    if (end_.receives >= core_.options.max_receives || core_.refuses())
+      return Status::would_block();
     const auto group = std::make_shared<Group>();
     group->completion.cookie = cookie;
     group->completion.count = static_cast<int>(buffers.size());
