@@ -80,16 +80,16 @@ std::size_t BlockCodec<Format>::encode(const void* elements, DataType type, std:
 template <class Format>
 Status BlockCodec<Format>::decode(const std::byte* wire, std::size_t wire_bytes, DataType type,
                                   std::size_t count, void* elements) const {
-  return decode_frame<Format>(wire, wire_bytes,
-                              {static_cast<std::byte*>(elements), type, false}, count);
+  return decode_frame<Format>(wire, wire_bytes, {static_cast<std::byte*>(elements), type, false},
+                              count);
 }
 
 template <class Format>
 Status BlockCodec<Format>::decode_add(const std::byte* wire, std::size_t wire_bytes,
                                       std::size_t count, float* accumulator) const {
-  return decode_frame<Format>(
-      wire, wire_bytes, {reinterpret_cast<std::byte*>(accumulator), DataType::float32, true},
-      count);
+  return decode_frame<Format>(wire, wire_bytes,
+                              {reinterpret_cast<std::byte*>(accumulator), DataType::float32, true},
+                              count);
 }
 
 template class BlockCodec<Fp16Format>;

@@ -117,8 +117,7 @@ class FrameEncoder {
   }
 
   bool fits(std::size_t segments, std::size_t n) const {
-    return segments + segments * sizeof(Code) <=
-           Format::max_escape_bytes(n, element_bytes(type_));
+    return segments + segments * sizeof(Code) <= Format::max_escape_bytes(n, element_bytes(type_));
   }
 
   void write_segments(std::size_t block, const Segments& segments, const Code* codes) {

@@ -13,9 +13,15 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-end
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000u;
 inline constexpr std::uint32_t kCanonicalNanBits = 0x7fc00000u;
 
-[[gnu::always_inline]] inline std::uint32_t bits_of(float value) { return __builtin_bit_cast(std::uint32_t, value); }
-[[gnu::always_inline]] inline float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
-[[gnu::always_inline]] inline std::uint32_t magnitude_bits(float value) { return bits_of(value) & 0x7fffffffu; }
+[[gnu::always_inline]] inline std::uint32_t bits_of(float value) {
+  return __builtin_bit_cast(std::uint32_t, value);
+}
+[[gnu::always_inline]] inline float float_of(std::uint32_t bits) {
+  return __builtin_bit_cast(float, bits);
+}
+[[gnu::always_inline]] inline std::uint32_t magnitude_bits(float value) {
+  return bits_of(value) & 0x7fffffffu;
+}
 
 [[gnu::always_inline]] inline float float_from_bfloat16(std::uint16_t bits) {
   return float_of(static_cast<std::uint32_t>(bits) << 16);
@@ -87,7 +93,8 @@ template <int kMantissaBits>
   const float unit = float_of((128 - Traits::kBias - kMantissaBits) << 23);
   const std::uint32_t sign = static_cast<std::uint32_t>(byte & 0x80u) << 24;
   const std::uint32_t magnitude = byte & 0x7fu;
-  const std::uint32_t small = bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * unit);
+  const std::uint32_t small =
+      bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * unit);
   const std::uint32_t normal = (magnitude << Traits::kShift) + Traits::kRebias;
   std::uint32_t result = select(magnitude < (1u << kMantissaBits), small, normal);
   result = select(magnitude == Traits::kInfinity, Traits::kInfinityLoaded, result);

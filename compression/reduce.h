@@ -16,8 +16,7 @@ namespace thinwire::compression {
 void load(DataType type, const void* elements, void* accumulator, std::size_t count);
 
 // accumulator[i] = accumulator[i] op A(elements[i])
-void reduce(DataType type, ReduceOp op, const void* elements, void* accumulator,
-            std::size_t count);
+void reduce(DataType type, ReduceOp op, const void* elements, void* accumulator, std::size_t count);
 
 // elements[i] = type(accumulator[i]), rounded once. fp8 e4m3 saturates to +-448 as NCCL's kernels
 // do; Inf and NaN become NaN there.

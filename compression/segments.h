@@ -1,10 +1,10 @@
 // Segments: where one block needs more than one scale. Pure; any thread.
 //
-// A block may hold, from some unknown place on, bytes that are no elements at all (docs/numerics.md,
-// "The stale tail"). So a scale may reach no further than some jump above what the block held so
-// far, and an element beyond that reach starts a segment with a scale of its own: whatever follows
-// the first b elements of a block, their scales are at most J(b) times what these b elements alone
-// would have had, and exactly that where the rest jumps higher.
+// A block may hold, from some unknown place on, bytes that are no elements at all
+// (docs/numerics.md, "The stale tail"). So a scale may reach no further than some jump above what
+// the block held so far, and an element beyond that reach starts a segment with a scale of its own:
+// whatever follows the first b elements of a block, their scales are at most J(b) times what these
+// b elements alone would have had, and exactly that where the rest jumps higher.
 #pragma once
 
 #include <array>

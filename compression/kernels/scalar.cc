@@ -8,8 +8,8 @@ namespace {
 
 #include "compression/kernels/plain.inc.h"
 
-void survey(const float* x, std::size_t blocks, const SegmentRule& rule,
-            std::uint32_t* absmax_bits, std::uint32_t* limit_bits) {
+void survey(const float* x, std::size_t blocks, const SegmentRule& rule, std::uint32_t* absmax_bits,
+            std::uint32_t* limit_bits) {
   for (std::size_t b = 0; b < blocks; ++b) {
     std::uint32_t largest = 0;
     for (std::size_t i = 0; i < kBlockElements; ++i) {
@@ -64,8 +64,8 @@ void fp16_decode_add(const void* half, std::size_t blocks, const float* scale, f
 }
 
 Kernels make_kernels() {
-  Kernels k{survey,          first_above, int8_encode,     int8_decode, int8_decode_add,
-            fp16_encode,     fp16_decode, fp16_decode_add, {},          {},
+  Kernels k{survey,      first_above, int8_encode,     int8_decode, int8_decode_add,
+            fp16_encode, fp16_decode, fp16_decode_add, {},          {},
             {}};
   set_plain(k);
   return k;

@@ -52,17 +52,16 @@ Floats float16_at(const std::uint8_t* from) {
   const Bits sign = hn::ShiftLeft<16>(hn::Xor(half, magnitude));
   const Bits shifted = hn::ShiftLeft<13>(magnitude);
   const Bits normal = shifted + hn::Set(U32(), 112u << 23);
-  const Floats small = hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)) *
-                       hn::Set(F32(), 0x1p-24f);
+  const Floats small =
+      hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)) * hn::Set(F32(), 0x1p-24f);
   const Bits nan = hn::Set(U32(), 0x400000);
   const Bits special = shifted + hn::Set(U32(), 224u << 23);
   const Bits quieted =
       hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x7c00)), hn::Or(special, nan), special);
-  const Bits finite = hn::IfThenElse(hn::Lt(magnitude, hn::Set(U32(), 0x400)),
-                                     hn::BitCast(U32(), small), normal);
-  return hn::BitCast(
-      F32(), hn::Or(sign, hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x7bff)), quieted,
-                                         finite)));
+  const Bits finite =
+      hn::IfThenElse(hn::Lt(magnitude, hn::Set(U32(), 0x400)), hn::BitCast(U32(), small), normal);
+  return hn::BitCast(F32(), hn::Or(sign, hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x7bff)),
+                                                        quieted, finite)));
 }
 
 void store_float16(Floats value, std::uint8_t* to) {
@@ -73,12 +72,12 @@ void store_float16(Floats value, std::uint8_t* to) {
   const Bits normal =
       hn::ShiftRight<13>(magnitude + odd + hn::Set(U32(), 0xfff) - hn::Set(U32(), 112u << 23));
   const Floats half_unit = hn::Set(F32(), 0.5f);
-  const Bits small = hn::BitCast(U32(), hn::BitCast(F32(), magnitude) + half_unit) -
-                     hn::BitCast(U32(), half_unit);
+  const Bits small =
+      hn::BitCast(U32(), hn::BitCast(F32(), magnitude) + half_unit) - hn::BitCast(U32(), half_unit);
   const Bits payload = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(U32(), 0x1ff));
   Bits result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(U32(), 0x38800000)), small, normal);
-  result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x477fefff)),
-                          hn::Set(U32(), 0x7c00), result);
+  result =
+      hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x477fefff)), hn::Set(U32(), 0x7c00), result);
   result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), kInfinityBits)),
                           hn::Or(payload, hn::Set(U32(), 0x7e00)), result);
   store_uint16(hn::Or(sign, result), to);
@@ -139,8 +138,7 @@ hn::Vec<I32> round_to_integer(Floats v) { return hn::Vec<I32>{_mm512_cvtps_epi32
 void store_narrowed(hn::Vec<I32> a, hn::Vec<I32> b, hn::Vec<I32> c, hn::Vec<I32> d,
                     std::int8_t* to) {
   const __m512i low = _mm512_packs_epi32(a.raw, b.raw), high = _mm512_packs_epi32(c.raw, d.raw);
-  const __m512i order =
-      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i packed = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
   _mm512_storeu_si512(to, packed);
 }

@@ -94,9 +94,8 @@ void reduce_sum(benchmark::State& state, SimdTarget target, std::size_t bytes, D
   const std::size_t count = bytes / element_bytes(type);
   const std::vector<std::byte> elements(bytes);
   std::vector<std::uint64_t> sum(count * element_bytes(accumulator_type(type)) / 8 + 1);
-  measure(state, target, bytes, [&] {
-    compression::reduce(type, ReduceOp::sum, elements.data(), sum.data(), count);
-  });
+  measure(state, target, bytes,
+          [&] { compression::reduce(type, ReduceOp::sum, elements.data(), sum.data(), count); });
 }
 
 template <class... Arguments>
@@ -105,9 +104,8 @@ void add(const std::string& what, SimdTarget target, std::size_t bytes,
          std::type_identity_t<Arguments>... arguments) {
   const std::string name =
       what + "/" + std::string(name_of(target)) + "/" + std::to_string(bytes >> 10) + "KiB";
-  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-    run(state, target, bytes, arguments...);
-  });
+  benchmark::RegisterBenchmark(
+      name.c_str(), [=](benchmark::State& state) { run(state, target, bytes, arguments...); });
 }
 
 void add_target(SimdTarget target, std::size_t bytes) {

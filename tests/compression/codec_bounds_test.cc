@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(All, CodecBounds, testing::ValuesIn(kLossyCodecs),
                          [](const auto& p) { return std::string(codec(p.param).name()); });
 
 double relative_rms(CodecId id, std::span<const float> x) {
-  const auto y = decode(codec(id), encode(codec(id), x.data(), DataType::float32, x.size()), x.size());
+  const auto y =
+      decode(codec(id), encode(codec(id), x.data(), DataType::float32, x.size()), x.size());
   double error = 0, energy = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     error += std::pow(static_cast<double>(x[i]) - y[i], 2);
@@ -141,15 +142,17 @@ TEST(Fp16Codec, Float16Elements_TravelUnchanged) {
 TEST(Fp16Codec, Bfloat16Elements_OfOneBlock_SurviveWithin28Binades) {
   std::vector<float> x;
   for (int e = 0; e < 28; ++e) x.push_back(std::ldexp(1.9921875f, -e));
-  EXPECT_TRUE(same_bits(x, decode(codec(CodecId::fp16),
-                                  encode(codec(CodecId::fp16), x.data(), DataType::float32, 28), 28)));
+  EXPECT_TRUE(
+      same_bits(x, decode(codec(CodecId::fp16),
+                          encode(codec(CodecId::fp16), x.data(), DataType::float32, 28), 28)));
 }
 
 TEST(Int8Codec, NonFiniteBlock_TravelsRaw) {
   auto x = sample(Kind::gaussian, 700, 13);
   x[300] = NAN;
-  const auto y = decode(codec(CodecId::int8),
-                        encode(codec(CodecId::int8), x.data(), DataType::float32, x.size()), x.size());
+  const auto y =
+      decode(codec(CodecId::int8),
+             encode(codec(CodecId::int8), x.data(), DataType::float32, x.size()), x.size());
   EXPECT_TRUE(same_bits(std::span(x).subspan(256, 256), std::span(y).subspan(256, 256)));
   EXPECT_FALSE(same_bits(std::span(x).first(256), std::span(y).first(256)));
 }
@@ -160,7 +163,8 @@ TEST(LossyCodecs, ValuesNearFloat16sLargest_DoNotBecomeInfinite) {
       const std::vector<float> x(300, top);
       const auto wire = encode(codec(id), x.data(), DataType::float32, x.size());
       std::vector<std::uint16_t> half(x.size());
-      ASSERT_TRUE(codec(id).decode(wire.data(), wire.size(), DataType::float16, 300, half.data()).ok());
+      ASSERT_TRUE(
+          codec(id).decode(wire.data(), wire.size(), DataType::float16, 300, half.data()).ok());
       for (const std::uint16_t h : half) ASSERT_LT(h, 0x7c00) << top;
     }
   }
@@ -177,7 +181,8 @@ TEST(NoneCodec, EveryType_ByteForByte) {
     std::vector<float> y(1000);
     ASSERT_TRUE(none.decode(wire.data(), wire.size(), type, count, y.data()).ok());
     EXPECT_TRUE(same_bits(x, y));
-    EXPECT_EQ(none.decode(wire.data(), wire.size() - 1, type, count, y.data()).code(), Code::peer_lost);
+    EXPECT_EQ(none.decode(wire.data(), wire.size() - 1, type, count, y.data()).code(),
+              Code::peer_lost);
     EXPECT_TRUE(none.supports(type));
   }
   EXPECT_FALSE(none.decode_add(nullptr, 0, 0, nullptr).ok());

@@ -36,8 +36,7 @@ class CodecFrames : public testing::TestWithParam<CodecId> {
  protected:
   const Codec& codec_ = codec(GetParam());
   const std::vector<float> values_ = mixed_values();
-  std::vector<std::byte> wire_ =
-      encode(codec_, values_.data(), DataType::float32, values_.size());
+  std::vector<std::byte> wire_ = encode(codec_, values_.data(), DataType::float32, values_.size());
 };
 
 TEST_P(CodecFrames, EveryTruncation_IsPeerLost) {

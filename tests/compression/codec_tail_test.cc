@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kBlock = 256;
 
 enum class Poison { fill33, fill66, fill_ff, huge, nan, infinity, doubles, larger_1000, larger_7 };
-constexpr Poison kPoisons[] = {Poison::fill33,   Poison::fill66,  Poison::fill_ff,
-                               Poison::huge,     Poison::nan,     Poison::infinity,
-                               Poison::doubles,  Poison::larger_1000, Poison::larger_7};
+constexpr Poison kPoisons[] = {Poison::fill33,  Poison::fill66,      Poison::fill_ff,
+                               Poison::huge,    Poison::nan,         Poison::infinity,
+                               Poison::doubles, Poison::larger_1000, Poison::larger_7};
 
 // Overwrites elements[from, kBlock) of `type`.
 void poison(Poison kind, std::byte* elements, DataType type, std::size_t from) {
@@ -149,7 +149,8 @@ TEST(StaleTail, Int8_EveryPrefixOfAnyBlock_WithinTheAllowedMultipleOfItsOwnBound
       for (std::size_t i = 0; i < kBlock; ++i) {
         largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
         const double error = std::fabs(static_cast<double>(x[i]) - y[i]);
-        ASSERT_LE(error, std::max(allowed_jump(i + 1) * largest / 252, 0x1p-119)) << name_of(data) << ' ' << i;
+        ASSERT_LE(error, std::max(allowed_jump(i + 1) * largest / 252, 0x1p-119))
+            << name_of(data) << ' ' << i;
       }
     }
   }

@@ -76,8 +76,9 @@ T float_oracle(ReduceOp op, T a, T b) {
   if (op == ReduceOp::sum || op == ReduceOp::prod) {
     T result;
     if constexpr (sizeof(T) == 4) {
-      result = static_cast<T>(op == ReduceOp::sum ? static_cast<double>(a) + static_cast<double>(b)
-                                                  : static_cast<double>(a) * static_cast<double>(b));
+      result =
+          static_cast<T>(op == ReduceOp::sum ? static_cast<double>(a) + static_cast<double>(b)
+                                             : static_cast<double>(a) * static_cast<double>(b));
     } else {
       result = op == ReduceOp::sum ? a + b : a * b;
       const Wide exact = op == ReduceOp::sum ? Wide(a) + Wide(b) : Wide(a) * Wide(b);
@@ -99,10 +100,18 @@ T float_oracle(ReduceOp op, T a, T b) {
 template <class T>
 void float_operands(std::vector<T>& a, std::vector<T>& b) {
   using Limits = std::numeric_limits<T>;
-  const T specials[] = {T(0),           T(-0.0),           T(1),
-                        T(-1.5),        Limits::infinity(), -Limits::infinity(),
-                        Limits::max(),  Limits::lowest(),  Limits::min(),
-                        Limits::denorm_min(), Limits::quiet_NaN(), -Limits::quiet_NaN(),
+  const T specials[] = {T(0),
+                        T(-0.0),
+                        T(1),
+                        T(-1.5),
+                        Limits::infinity(),
+                        -Limits::infinity(),
+                        Limits::max(),
+                        Limits::lowest(),
+                        Limits::min(),
+                        Limits::denorm_min(),
+                        Limits::quiet_NaN(),
+                        -Limits::quiet_NaN(),
                         Limits::signaling_NaN()};
   std::mt19937 random(2);
   std::normal_distribution<double> normal;
@@ -192,7 +201,10 @@ unsigned rounded_code(const Format& f, double x) {
   while (low < high) {  // magnitudes ascend with their codes; NaN are at the end
     const unsigned middle = (low + high + 1) / 2;
     const double v = value_of(f, middle);
-    if (!std::isnan(v) && v <= x) low = middle; else high = middle - 1;
+    if (!std::isnan(v) && v <= x)
+      low = middle;
+    else
+      high = middle - 1;
   }
   for (unsigned code = low; code <= low + 1; ++code) {
     double v = value_of(f, code);

@@ -15,7 +15,9 @@ namespace {
 
 using Random = std::mt19937;
 
-float any_bits(Random& random) { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); }
+float any_bits(Random& random) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+}
 
 float one_of(Kind kind, std::size_t i, Random& random) {
   std::normal_distribution<float> normal;
@@ -36,7 +38,10 @@ float one_of(Kind kind, std::size_t i, Random& random) {
     case Kind::non_finite: {
       if (!chance(300)) return normal(random);
       constexpr float kInfinity = std::numeric_limits<float>::infinity();
-      const float value = chance(2) ? kInfinity : std::bit_cast<float>(0x7f800001u + static_cast<std::uint32_t>(random() % 1000));
+      const float value =
+          chance(2)
+              ? kInfinity
+              : std::bit_cast<float>(0x7f800001u + static_cast<std::uint32_t>(random() % 1000));
       return chance(2) ? value : -value;
     }
     case Kind::zeros:
@@ -54,8 +59,9 @@ float one_of(Kind kind, std::size_t i, Random& random) {
 }  // namespace
 
 const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"gaussian",     "constant",   "denormal", "huge",   "spiky",
-                                    "heavy_tailed", "non_finite", "zeros",    "sparse", "every_exponent"};
+  constexpr const char* kNames[] = {"gaussian", "constant",      "denormal",   "huge",
+                                    "spiky",    "heavy_tailed",  "non_finite", "zeros",
+                                    "sparse",   "every_exponent"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -25,10 +25,9 @@ enum class Kind {
   sparse,
   every_exponent,
 };
-inline constexpr Kind kKinds[] = {Kind::gaussian,     Kind::constant,   Kind::denormal,
-                                  Kind::huge,         Kind::spiky,      Kind::heavy_tailed,
-                                  Kind::non_finite,   Kind::zeros,      Kind::sparse,
-                                  Kind::every_exponent};
+inline constexpr Kind kKinds[] = {
+    Kind::gaussian,     Kind::constant,   Kind::denormal, Kind::huge,   Kind::spiky,
+    Kind::heavy_tailed, Kind::non_finite, Kind::zeros,    Kind::sparse, Kind::every_exponent};
 const char* name_of(Kind kind);
 
 std::vector<float> sample(Kind kind, std::size_t count, std::uint32_t seed);

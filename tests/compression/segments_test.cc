@@ -66,9 +66,7 @@ TEST(Segments, OnlyDustBeforeTheEnd_IsOneSegment) {
   EXPECT_EQ(split_of(x).count, 1u);
 }
 
-TEST(Segments, LeadingZeros_SetNoLimit) {
-  EXPECT_EQ(split_of({0, -0.0f, 1e-40f, 5, 6}).count, 1u);
-}
+TEST(Segments, LeadingZeros_SetNoLimit) { EXPECT_EQ(split_of({0, -0.0f, 1e-40f, 5, 6}).count, 1u); }
 
 TEST(Segments, NonFinite_IsPassedOver) {
   const Segments s = split_of({NAN, 1, INFINITY, 2});
