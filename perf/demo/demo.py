@@ -122,7 +122,7 @@ def lab_command(args, programs):
         print(f"  {check.stderr.strip()}\n  No hosts can be made here: {args.hosts} ranks over "
               "loopback, whose speed no link limits.", flush=True)
         return []
-    return [netlab, "--hosts", str(args.hosts), "--rate", args.rate, "--timeout", "300", "--"]
+    return [netlab, "--hosts", str(args.hosts), "--rate", args.rate, "--"]
 
 
 def run_demo(args, folder):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-STEP_TIMEOUT_S = 120
+STEP_TIMEOUT_S = 300  # against hangs; a busy machine takes long to verify 64 MiB
 FIRST_PORT = 29400
 MARK = "@step "
 
@@ -43,12 +43,17 @@ def run_step(step, index, ranks_per_process):
     else:
         command += ["-g", str(ranks_per_process)]
     with log.open("w", encoding="utf-8") as output:
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                              stderr=subprocess.STDOUT, timeout=STEP_TIMEOUT_S, check=False)
-    if done.returncode != 0:
-        print(f"{step['name']}: {' '.join(command)}: status {done.returncode}\n"
+        try:
+            status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
+                                    stdout=output, stderr=subprocess.STDOUT,
+                                    timeout=STEP_TIMEOUT_S, check=False).returncode
+        except subprocess.TimeoutExpired:
+            output.write(f"ended after {STEP_TIMEOUT_S} s\n")
+            status = 124
+    if status != 0:
+        print(f"{step['name']}: {' '.join(command)}: status {status}\n"
               + log.read_text("utf-8")[-4000:], flush=True)
-    return done.returncode
+    return status
 
 
 def run_all(path):
