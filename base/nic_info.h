@@ -11,6 +11,7 @@ struct NicInfo {
   std::string pci_path;  // real path below /sys/devices, "" where the device has no PCI parent
   std::uint64_t guid = 0;  // equal for the functions and ports of one NIC chip, else unique
   int speed_mbps = 10000;  // port speed; 10000 where the system does not say
+  bool speed_known = false;
   int port = 0;
   int numa_node = -1;  // -1: unknown
   std::string reason;  // why it was chosen, for the log

@@ -139,7 +139,9 @@ TEST_F(DescribeNic, PciFunction_GivesPathSpeedAndNode) {
   EXPECT_NE(nic.pci_path.find("pci0000:00/0000:3b:00.0"), std::string::npos);
   EXPECT_EQ(nic.speed_mbps, 100000);
   EXPECT_EQ(nic.numa_node, 1);
+  EXPECT_TRUE(nic.speed_known);
   EXPECT_EQ(describe("eth1").speed_mbps, 10000);
+  EXPECT_FALSE(describe("eth1").speed_known);
   EXPECT_EQ(describe("eth1").guid, nic.guid) << "two ports of one chip";
 }
 

@@ -168,16 +168,24 @@ TEST(Heartbeat, SwitchedOff_DoesNothing) {
   EXPECT_EQ(heartbeat.tick(1000 * kSecond), Heartbeat::Action::none);
 }
 
+NicInfo nic_of(int speed_mbps) {
+  NicInfo nic;
+  nic.speed_mbps = speed_mbps;
+  nic.speed_known = true;
+  return nic;
+}
+
 TEST(StreamCount, FollowsSpeedAndConfiguration) {
   Config config;
-  EXPECT_EQ(stream_count(config, 1'000, false), 1);
-  EXPECT_EQ(stream_count(config, 10'000, false), 2);
-  EXPECT_EQ(stream_count(config, 25'000, false), 4);
-  EXPECT_EQ(stream_count(config, 50'000, false), 4);
-  EXPECT_EQ(stream_count(config, 100'000, false), 8);
-  EXPECT_EQ(stream_count(config, 100'000, true), 1);
+  EXPECT_EQ(stream_count(config, nic_of(1'000), false), 1);
+  EXPECT_EQ(stream_count(config, nic_of(10'000), false), 1);
+  EXPECT_EQ(stream_count(config, nic_of(25'000), false), 4);
+  EXPECT_EQ(stream_count(config, nic_of(50'000), false), 4);
+  EXPECT_EQ(stream_count(config, nic_of(100'000), false), 8);
+  EXPECT_EQ(stream_count(config, nic_of(100'000), true), 1);
+  EXPECT_EQ(stream_count(config, NicInfo{}, false), 4) << "a speed that nobody knows";
   config.tcp_streams = 3;
-  EXPECT_EQ(stream_count(config, 100'000, true), 3);
+  EXPECT_EQ(stream_count(config, nic_of(100'000), true), 3);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Connection>> TcpEndpoint::connect(const Handle& handle,
   target.token = peer.token;
   target.same_host = peer.host_hash == state_.settings.host.hash;
   target.streams =
-      stream_count(state_.settings.config, device_.nic.speed_mbps, target.same_host);
+      stream_count(state_.settings.config, device_.nic, target.same_host);
   for (const SocketAddress& own : device_.interface.addresses) {
     if (own.family != peer.address.family || own.is_loopback() != peer.address.is_loopback()) {
       continue;

@@ -119,7 +119,8 @@ NicInfo describe_nic(const Interface& interface, const std::string& sysfs_root) 
   }
   nic.guid = guid_of(nic.pci_path, net);
   const int speed = read_int(class_of(sysfs_root, interface.name) / "speed", 0);
-  if (speed > 0) nic.speed_mbps = speed;
+  nic.speed_known = speed > 0;
+  if (nic.speed_known) nic.speed_mbps = speed;
   nic.numa_node = read_int(net / "device" / "numa_node", -1);
   return nic;
 }

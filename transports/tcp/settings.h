@@ -31,8 +31,8 @@ struct Settings {
   mutable std::atomic<bool> warned_of_congestion{false};
 };
 
-// How many sockets a new connection gets.
-int stream_count(const Config& config, int speed_mbps, bool same_host);
+// How many sockets a new connection through `nic` gets.
+int stream_count(const Config& config, const NicInfo& nic, bool same_host);
 
 // Applies the configured options to a socket, before connect() or listen(). `same_host`: both ends
 // are on this machine. Refusals are no failure; an unknown congestion control is warned of once.
