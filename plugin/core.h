@@ -1,7 +1,7 @@
 // The version-neutral core behind the exported tables: what plugin/abi/ translates to.
 //
 // Implemented in plugin.cc (contexts, devices, counters), net.cc and collnet.cc. Called by NCCL's
-// threads (nccl-contract in docs/architecture.md): init, service and progress thread may be in the
+// threads: init, service and progress thread may be in the
 // core at once. Everything returns NCCL's result codes. Only memory exhaustion may throw; the
 // guard in plugin/abi/guard.h turns that into ncclInternalError. Pointers given as void* are the
 // core's own objects, handed back by NCCL. Out-parameters are written on success only, except
