@@ -1,0 +1,179 @@
+#include "transports/ucx/endpoint.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transports/ucx/channel.h"
+#include "transports/ucx/connection.h"
+#include "transports/ucx/control_link.h"
+#include "transports/ucx/handle.h"
+#include "transports/ucx/listener.h"
+
+namespace thinwire::transports::ucx {
+
+namespace {
+constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 40;
+constexpr std::size_t kPreferredPieceBytes = 256 * 1024;
+// Messages do not wait for the control connections: errors and peers' deaths do.
+constexpr std::int64_t kControlEveryNs = 1'000'000;
+// The control connection may be slower than the message that says to look at it.
+constexpr std::int64_t kUrgentNs = 5'000'000;
+constexpr std::int64_t kSettingUpWaitUs = 2'000;
+constexpr std::int64_t kLongestWaitUs = 100'000;
+
+std::span<const std::byte> control_hello() {
+  return std::as_bytes(std::span<const std::uint64_t, 1>(&kControlHello, 1));
+}
+}  // namespace
+
+UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control)
+    : control_(std::move(control)), registrations_(context),
+      state_(std::make_unique<EndpointState>(context, *control_)),
+      capabilities_{.max_message_bytes = kMaxMessageBytes,
+                    .preferred_piece_bytes = kPreferredPieceBytes,
+                    .cuda_memory = context.handles_cuda()} {}
+
+UcxEndpoint::~UcxEndpoint() { arrivals_.clear(); }
+
+Result<std::unique_ptr<Listener>> UcxEndpoint::listen() {
+  auto control = control_->listen();
+  if (!control.ok()) return control.status();
+  setting_up_.store(true);
+  state_->events.interrupt();
+  return std::unique_ptr<Listener>(new UcxListener(*state_, std::move(control).value()));
+}
+
+Result<std::unique_ptr<Connection>> UcxEndpoint::connect(const Handle& handle,
+                                                         std::span<const std::byte> hello) {
+  if (hello.size() > kMaxHelloBytes) {
+    return Status(Code::invalid_argument, "the hello is too long");
+  }
+  const Result<Handle> target = unmark_handle(handle);
+  if (!target.ok()) {
+    THINWIRE_WARN(state_->settings().log, "%s", target.status().text());
+    return target.status();
+  }
+  auto control = control_->connect(target.value(), control_hello());
+  if (!control.ok()) return control.status();
+  setting_up_.store(true);
+  state_->events.interrupt();
+  auto link = std::make_unique<ControlLink>(*state_, std::move(control).value());
+  return std::unique_ptr<Connection>(new UcxConnection(*state_, std::move(link), hello));
+}
+
+void UcxEndpoint::refuse(std::string_view peer, const char* why) {
+  ++state_->past.strangers_refused;
+  if (warned_of_stranger_) return;
+  warned_of_stranger_ = true;
+  THINWIRE_WARN(state_->settings().log, "%.*s refused: %s", static_cast<int>(peer.size()),
+                peer.data(), why);
+}
+
+void UcxEndpoint::take_arrivals(UcxListener& listener) {
+  const std::int64_t now_ns = state_->settings().clock.now_ns();
+  while (true) {
+    auto accepted = control_->try_accept(listener.control());
+    if (!accepted.ok()) return;
+    const auto hello = accepted.value()->hello();
+    const auto expected = control_hello();
+    if (!std::equal(hello.begin(), hello.end(), expected.begin(), expected.end())) {
+      refuse(accepted.value()->peer_name(),
+             "its transport is not UCX (THINWIRE_TRANSPORT must be equal on all ranks)");
+      continue;
+    }
+    arrivals_.push_back({listener.number(),
+                         std::make_unique<ControlLink>(*state_, std::move(accepted).value()),
+                         now_ns + state_->settings().connect_timeout_ns()});
+  }
+}
+
+void UcxEndpoint::drop_arrivals(std::int64_t now_ns) {
+  std::erase_if(arrivals_, [&](const Arrival& arrival) {
+    arrival.link->progress();
+    if (arrival.link->has_message()) return false;
+    const Status state = arrival.link->state();
+    if (state.failed()) refuse(arrival.link->peer_name(), state.text());
+    else if (now_ns >= arrival.deadline_ns) refuse(arrival.link->peer_name(), "no introduction");
+    else return false;
+    return true;
+  });
+}
+
+Result<std::unique_ptr<Connection>> UcxEndpoint::try_accept(Listener& listener) {
+  auto* ours = dynamic_cast<UcxListener*>(&listener);
+  if (ours == nullptr) return Status(Code::invalid_argument, "not a listener of this transport");
+  take_arrivals(*ours);
+  if (!arrivals_.empty()) look_at_control(state_->settings().clock.now_ns());
+  for (auto at = arrivals_.begin(); at != arrivals_.end(); ++at) {
+    if (at->listener != ours->number() || !at->link->has_message()) continue;
+    std::unique_ptr<ControlLink> link = std::move(at->link);
+    arrivals_.erase(at);
+    const ControlMessage introduction = link->take_message();
+    if (introduction.kind != ControlKind::introduction ||
+        introduction.blob.size() > kMaxHelloBytes) {
+      refuse(link->peer_name(), "it does not introduce itself");
+      return Status::would_block();
+    }
+    setting_up_.store(true);
+    auto accepted = UcxConnection::accept(*state_, std::move(link), introduction);
+    if (!accepted.ok()) return accepted.status();
+    return std::unique_ptr<Connection>(std::move(accepted).value());
+  }
+  return Status::would_block();
+}
+
+bool UcxEndpoint::is_setting_up() const {
+  return !arrivals_.empty() || !state_->listeners.empty() ||
+         std::ranges::any_of(state_->connections, &UcxConnection::is_introducing);
+}
+
+void UcxEndpoint::look_at_control(std::int64_t now_ns) {
+  next_control_ns_ = now_ns + kControlEveryNs;
+  state_->poll_control();
+  drop_arrivals(now_ns);
+  for (UcxConnection* connection : state_->connections) connection->progress_control(now_ns);
+  setting_up_.store(is_setting_up());
+}
+
+std::size_t UcxEndpoint::poll(std::span<Completion> out) {
+  state_->events.begin_poll();
+  bool busy = state_->progress_workers();
+  const std::int64_t now_ns = state_->settings().clock.now_ns();
+  if (std::exchange(state_->control_is_urgent, false)) urgent_until_ns_ = now_ns + kUrgentNs;
+  const bool urgent = now_ns < urgent_until_ns_;
+  if (urgent || setting_up_.load() || now_ns >= next_control_ns_) look_at_control(now_ns);
+  for (UcxConnection* connection : state_->connections) busy |= connection->progress(now_ns);
+  if (!state_->departing.empty()) {
+    state_->progress_departing(now_ns);
+    busy = true;
+  }
+  const std::size_t count = state_->finished.drain(out);
+  arm_if_wanted(!busy && !urgent && state_->finished.empty() && count == 0);
+  return count;
+}
+
+// Whoever waits meanwhile either sleeps on what was armed here, or is sent round again.
+void UcxEndpoint::arm_if_wanted(bool idle) {
+  if (idle && state_->events.wants_arming()) {
+    const bool armed = std::ranges::all_of(state_->workers, &Worker::arm);
+    if (armed) return state_->events.set_armed();
+  }
+  state_->events.interrupt();
+}
+
+// While connections are made, what matters comes over the control connections; afterwards they
+// only tell of errors and deaths, which may take kLongestWaitUs.
+void UcxEndpoint::wait(std::int64_t timeout_us) {
+  if (setting_up_.load()) control_->wait(std::min(timeout_us, kSettingUpWaitUs));
+  else state_->events.wait(std::min(timeout_us, kLongestWaitUs));
+}
+
+Counters UcxEndpoint::counters() const {
+  Counters counters = state_->past;
+  for (const UcxConnection* connection : state_->connections) connection->add_to(counters);
+  const Counters control = control_->counters();
+  counters.strangers_refused += control.strangers_refused;
+  return counters;
+}
+
+}  // namespace thinwire::transports::ucx

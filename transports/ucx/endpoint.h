@@ -1,0 +1,68 @@
+// One device in use by the UCX transport. Owner: the caller of Transport::open(); its thread, but
+// for wait().
+//
+// Its destructor waits up to a second for what connections sent before they were closed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transports/transport.h"
+#include "transports/ucx/endpoint_state.h"
+#include "transports/ucx/registrations.h"
+
+namespace thinwire::transports::ucx {
+
+class UcxEndpoint final : public Endpoint {
+ public:
+  // `context` outlives it.
+  UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control);
+  ~UcxEndpoint() override;
+
+  // Whether the kernel gave what it sleeps on.
+  bool is_valid() const { return state_->events.is_valid(); }
+
+  Result<std::unique_ptr<Listener>> listen() override;
+  Result<std::unique_ptr<Connection>> connect(const Handle& handle,
+                                              std::span<const std::byte> hello) override;
+  Result<std::unique_ptr<Connection>> try_accept(Listener& listener) override;
+  Result<MemoryKey> register_memory(void* data, std::size_t bytes, MemoryKind kind) override {
+    return registrations_.add(data, bytes, kind);
+  }
+  Status deregister_memory(MemoryKey key) override { return registrations_.remove(key); }
+  std::size_t poll(std::span<Completion> out) override;
+  void wait(std::int64_t timeout_us) override;
+  const Capabilities& capabilities() const override { return capabilities_; }
+  Counters counters() const override;
+
+ private:
+  // A control connection whose introduction has not come yet.
+  struct Arrival {
+    std::uint64_t listener = 0;  // its number
+    std::unique_ptr<ControlLink> link;
+    std::int64_t deadline_ns = 0;
+  };
+
+  void take_arrivals(UcxListener& listener);
+  void drop_arrivals(std::int64_t now_ns);
+  void refuse(std::string_view peer, const char* why);
+  bool is_setting_up() const;
+  void look_at_control(std::int64_t now_ns);
+  void arm_if_wanted(bool idle);
+
+  // Declared in the order of their dependence.
+  std::unique_ptr<Endpoint> control_;
+  Registrations registrations_;
+  std::unique_ptr<EndpointState> state_;
+  std::vector<Arrival> arrivals_;
+  const Capabilities capabilities_;
+  std::int64_t next_control_ns_ = 0;
+  std::int64_t urgent_until_ns_ = 0;
+  bool warned_of_stranger_ = false;
+  std::atomic<bool> setting_up_{true};
+};
+
+}  // namespace thinwire::transports::ucx

@@ -1,0 +1,87 @@
+#include "transports/ucx/endpoint_state.h"
+
+#include <algorithm>
+
+#include "transports/ucx/channel.h"
+#include "transports/ucx/control_link.h"
+#include "transports/ucx/random.h"
+
+namespace thinwire::transports::ucx {
+
+namespace {
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kDepartingNs = 2 * kSecondNs;
+}  // namespace
+
+EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
+    : context(the_context), control(the_control), number(random_number()) {}
+
+EndpointState::~EndpointState() {
+  const Clock& clock = settings().clock;
+  const std::int64_t until_ns = clock.now_ns() + kSecondNs;
+  while (!(departing.empty() && departing_links.empty()) && clock.now_ns() < until_ns) {
+    progress_workers();
+    poll_control();
+    progress_departing(clock.now_ns());
+  }
+  // What UCX still does for channels of the shared worker ends with it; their halves must live
+  // until then.
+  for (Departing& each : departing) each.channel->abandon();
+  shared_worker.reset();
+}
+
+bool EndpointState::message_arrived(const ActiveMessage& message) {
+  const auto at = channels.find(message.header.connection);
+  return at != channels.end() && at->second->message_arrived(message);
+}
+
+bool EndpointState::progress_workers() {
+  constexpr int kMaxRounds = 8;
+  bool any = false;
+  for (Worker* worker : workers) {
+    for (int round = 0; round < kMaxRounds && worker->progress(); ++round) any = true;
+  }
+  return any;
+}
+
+void EndpointState::poll_control() {
+  std::array<Completion, 16> completions;
+  std::size_t count;
+  do {
+    count = control.poll(completions);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t cookie = completions[i].cookie;
+      const auto link = links.find(cookie >> ControlLink::kCookieBits);
+      if (link == links.end()) continue;
+      link->second->completed(cookie & ((1u << ControlLink::kCookieBits) - 1), completions[i]);
+    }
+  } while (count == completions.size());
+  std::erase_if(departing_links, [](const std::unique_ptr<ControlLink>& link) {
+    link->progress();
+    return link->is_quiet() || link->state().failed();
+  });
+}
+
+void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
+  constexpr std::int64_t kLettingGoNs = kSecondNs / 4;
+  const Clock& clock = settings().clock;
+  const std::int64_t now_ns = clock.now_ns();
+  if (in_order && !channel->holds_buffers()) channel->close();
+  else channel->abort();
+  const bool was_holding = channel->holds_buffers();
+  while (was_holding && channel->holds_buffers() && clock.now_ns() < now_ns + kLettingGoNs) {
+    progress_workers();
+  }
+  channel->fail_posts({Code::peer_lost, "closed"});
+  finished.forget(channel->number());
+  if (!channel->progress()) departing.push_back({std::move(channel), now_ns + kDepartingNs});
+}
+
+void EndpointState::progress_departing(std::int64_t now_ns) {
+  std::erase_if(departing, [&](Departing& each) {
+    if (now_ns >= each.until_ns) each.channel->abort();
+    return each.channel->progress();
+  });
+}
+
+}  // namespace thinwire::transports::ucx
