@@ -87,7 +87,7 @@ TEST_P(Programs, TwoAndThreeRanks_GiveRightResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Api, Programs,
-                         testing::Values("--api net", "--api net --channels 3 --chunk 4K",
+                         testing::Values("--api net", "--api net --channels 3 --chunk 32K",
                                          "--api collnet", "--api collnet --channels 10",
                                          "--api collnet --staging --poison",
                                          "--api collnet --poison --channels 2",
