@@ -156,9 +156,9 @@ void EngineImpl::fill(Request& request, const Call& call) const {
   request.output_bytes = scatters ? own_bytes : total_bytes;
   const bool in_place =
       overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
-  request.plan = &plans_.get(call.collective,
-                             choose_schedule(options_.schedule, request.arithmetic, group_.ranks),
-                             request.arithmetic, in_place);
+  const ScheduleKind schedule =
+      choose_schedule(options_.schedule, request.arithmetic, group_.ranks, total_bytes);
+  request.plan = &plans_.get(call.collective, schedule, request.arithmetic, in_place);
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;
   request.tile_elements = tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);

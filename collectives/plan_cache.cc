@@ -31,7 +31,7 @@ PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks) {
       for (int a = 0; a < kArithmeticCount; ++a) {
         const auto arithmetic = static_cast<Arithmetic>(a);
         const bool unused = (is_lossy(arithmetic) && options.codec == compression::CodecId::none) ||
-                            choose_schedule(options.schedule, arithmetic, ranks) != schedule;
+                            !may_choose(options.schedule, schedule, arithmetic, ranks);
         if (unused) continue;
         for (const bool in_place : {false, true}) {
           add(options, plan, schedule, arithmetic, in_place);

@@ -20,7 +20,8 @@ Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective
   return wide ? Arithmetic::widened : Arithmetic::native;
 }
 
-ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int ranks) {
+ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int ranks,
+                             std::size_t vector_bytes) {
   switch (policy) {
     case SchedulePolicy::ring:
       return ScheduleKind::ring;
@@ -29,13 +30,20 @@ ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int r
     case SchedulePolicy::automatic:
       break;
   }
-  const int limit = arithmetic == Arithmetic::native ? kMaxExactDirectRanks : kMaxDirectRanks;
-  return ranks <= limit ? ScheduleKind::direct : ScheduleKind::ring;
+  const bool exact = arithmetic == Arithmetic::native;
+  if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
+  return ranks <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks) ? ScheduleKind::direct
+                                                                   : ScheduleKind::ring;
+}
+
+bool may_choose(SchedulePolicy policy, ScheduleKind kind, Arithmetic arithmetic, int ranks) {
+  return choose_schedule(policy, arithmetic, ranks, 0) == kind ||
+         choose_schedule(policy, arithmetic, ranks, kMaxExactDirectBytes + 1) == kind;
 }
 
 bool may_choose(SchedulePolicy policy, ScheduleKind kind, int ranks) {
-  return choose_schedule(policy, Arithmetic::native, ranks) == kind ||
-         choose_schedule(policy, Arithmetic::widened, ranks) == kind;
+  return may_choose(policy, kind, Arithmetic::native, ranks) ||
+         may_choose(policy, kind, Arithmetic::widened, ranks);
 }
 
 Plan make_plan(ScheduleKind kind, Collective collective, int rank, int ranks) {

@@ -17,9 +17,11 @@ inline constexpr int kScheduleKindCount = 2;
 Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective, DataType type,
                              ReduceOp op, std::size_t vector_bytes, int ranks);
 
-ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int ranks);
+ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int ranks,
+                             std::size_t vector_bytes);
 
-// Whether any Call can be given this schedule.
+// Whether a Call with this arithmetic, or with any, can be given this schedule.
+bool may_choose(SchedulePolicy policy, ScheduleKind kind, Arithmetic arithmetic, int ranks);
 bool may_choose(SchedulePolicy policy, ScheduleKind kind, int ranks);
 
 Plan make_plan(ScheduleKind kind, Collective collective, int rank, int ranks);

@@ -68,10 +68,13 @@ TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
           row[static_cast<std::size_t>(peer)] = true;
         }
         for (int a = 0; a < kArithmeticCount; ++a) {
-          const ScheduleKind kind = choose_schedule(policy, static_cast<Arithmetic>(a), ranks);
-          for (const Collective collective : kCollectives) {
-            for (const int peer : peers_of(make_plan(kind, collective, rank, ranks))) {
-              EXPECT_TRUE(row[static_cast<std::size_t>(peer)]) << rank << " needs " << peer;
+          for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 30}) {
+            const ScheduleKind kind =
+                choose_schedule(policy, static_cast<Arithmetic>(a), ranks, bytes);
+            for (const Collective collective : kCollectives) {
+              for (const int peer : peers_of(make_plan(kind, collective, rank, ranks))) {
+                EXPECT_TRUE(row[static_cast<std::size_t>(peer)]) << rank << " needs " << peer;
+              }
             }
           }
         }
@@ -83,10 +86,13 @@ TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
   }
 }
 
-TEST(PlanChoice, Automatic_FollowsRanksAndArithmetic) {
-  const auto choose = [](Arithmetic arithmetic, int ranks) {
-    return choose_schedule(SchedulePolicy::automatic, arithmetic, ranks);
+TEST(PlanChoice, Automatic_FollowsRanksArithmeticAndSize) {
+  const auto choose = [](Arithmetic arithmetic, int ranks, std::size_t bytes = 1024) {
+    return choose_schedule(SchedulePolicy::automatic, arithmetic, ranks, bytes);
   };
+  EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes), ScheduleKind::direct);
+  EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes + 1), ScheduleKind::ring);
+  EXPECT_EQ(choose(Arithmetic::lossy_native, 4, std::size_t{1} << 30), ScheduleKind::direct);
   EXPECT_EQ(choose(Arithmetic::native, 8), ScheduleKind::direct);
   EXPECT_EQ(choose(Arithmetic::native, 9), ScheduleKind::ring);
   EXPECT_EQ(choose(Arithmetic::widened, 64), ScheduleKind::direct);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "base/nic_info.h"
 #include "transports/tcp/handle.h"
 #include "transports/tcp/introduction.h"
 
