@@ -23,16 +23,16 @@ enum class AddressFamily : std::uint8_t { any, ipv4, ipv6 };
 
 struct Config {
   // Collectives: equal on all ranks, compared at CollNet connect.
-  CompressChoice compress = CompressChoice::none;                 // THINWIRE_COMPRESS
-  std::int64_t compress_min_bytes = 16 * 1024;                    // THINWIRE_COMPRESS_MIN_BYTES
-  ScheduleChoice schedule = ScheduleChoice::automatic;            // THINWIRE_SCHEDULE
-  std::int64_t piece_bytes = 128 * 1024;                          // THINWIRE_PIECE_BYTES
+  CompressChoice compress = CompressChoice::none;       // THINWIRE_COMPRESS
+  std::int64_t compress_min_bytes = 16 * 1024;          // THINWIRE_COMPRESS_MIN_BYTES
+  ScheduleChoice schedule = ScheduleChoice::automatic;  // THINWIRE_SCHEDULE
+  std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
 
   // Time.
-  std::int64_t connect_timeout_s = 120;                           // THINWIRE_CONNECT_TIMEOUT_S
-  std::int64_t peer_timeout_s = 10;                               // THINWIRE_PEER_TIMEOUT_S
-  std::int64_t heartbeat_s = 0;                                   // THINWIRE_HEARTBEAT_S, 0 = off
-  std::int64_t workers = 0;  // progress threads per communicator    THINWIRE_WORKERS
+  std::int64_t connect_timeout_s = 120;  // THINWIRE_CONNECT_TIMEOUT_S
+  std::int64_t peer_timeout_s = 10;      // THINWIRE_PEER_TIMEOUT_S
+  std::int64_t heartbeat_s = 0;          // THINWIRE_HEARTBEAT_S, 0 = off
+  std::int64_t workers = 0;              // progress threads per communicator    THINWIRE_WORKERS
 
   // TCP.
   std::int64_t tcp_streams = 0;  // sockets per connection, 0: from the link speed
@@ -40,12 +40,12 @@ struct Config {
   std::int64_t tcp_window_bytes = 4 * 1024 * 1024;
   std::int64_t tcp_socket_buffer_bytes = 0;  // 0: the kernel's autotuning
   ChecksumChoice tcp_checksum = ChecksumChoice::header;
-  std::string tcp_congestion;                // "": the system's
+  std::string tcp_congestion;  // "": the system's
 
   // NCCL's own names.
-  std::string socket_ifname;                 // NCCL_SOCKET_IFNAME
+  std::string socket_ifname;                         // NCCL_SOCKET_IFNAME
   AddressFamily socket_family = AddressFamily::any;  // NCCL_SOCKET_FAMILY
-  std::string hostid;                        // NCCL_HOSTID
+  std::string hostid;                                // NCCL_HOSTID
 };
 
 // One KEY=value list, as the environment holds it.

@@ -71,7 +71,8 @@ inline constexpr std::array kSettings{
             .help =
                 "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
                 "rank reduces 1/n of the vector, two steps. auto: direct up to 64 ranks where sums "
-                "are compressed or converted, up to 8 for exact vectors of at most 256 KiB, else ring."},
+                "are compressed or converted, up to 8 for exact vectors of at most 256 KiB, else "
+                "ring."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,

@@ -63,9 +63,8 @@ constexpr DataType accumulator_type(DataType type) {
 }
 
 constexpr const char* name_of(DataType type) {
-  constexpr const char* kNames[] = {"int8",    "uint8",    "int32",     "uint32",
-                                    "int64",   "uint64",   "half",      "float",
-                                    "double",  "bfloat16", "f8e4m3",    "f8e5m2"};
+  constexpr const char* kNames[] = {"int8", "uint8", "int32",  "uint32",   "int64",  "uint64",
+                                    "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"};
   return kNames[static_cast<int>(type)];
 }
 

@@ -7,8 +7,8 @@
 namespace thinwire {
 
 struct NicInfo {
-  std::string name;      // as users and NCCL know it: eth0, mlx5_0
-  std::string pci_path;  // real path below /sys/devices, "" where the device has no PCI parent
+  std::string name;        // as users and NCCL know it: eth0, mlx5_0
+  std::string pci_path;    // real path below /sys/devices, "" where the device has no PCI parent
   std::uint64_t guid = 0;  // equal for the functions and ports of one NIC chip, else unique
   int speed_mbps = 10000;  // port speed; 10000 where the system does not say
   bool speed_known = false;
