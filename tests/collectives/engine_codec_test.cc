@@ -32,9 +32,7 @@ Problem all_reduce(int ranks, std::size_t count, DataType type, std::uint64_t se
   return problem;
 }
 
-std::vector<Bytes> run(const EngineOptions& options, const Problem& problem, bool in_place,
-                       std::uint64_t seed) {
-  Cluster cluster({.ranks = problem.ranks(), .engine = options, .seed = seed});
+std::vector<Bytes> run(Cluster& cluster, const Problem& problem, bool in_place) {
   Workload workload(problem, in_place);
   for (int rank = 0; rank < problem.ranks(); ++rank) {
     EXPECT_TRUE(workload.try_submit(cluster, rank));
@@ -50,25 +48,27 @@ std::vector<Bytes> run(const EngineOptions& options, const Problem& problem, boo
 
 class EngineCodec : public ::testing::TestWithParam<int> {};
 
+void expect_same_bits(const std::vector<Bytes>& outputs, const std::vector<Bytes>& expected) {
+  for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
+    ASSERT_EQ(hash_of(outputs[rank]), hash_of(outputs[0])) << "rank " << rank;
+    ASSERT_TRUE(outputs[rank] == expected[rank]) << "rank " << rank;
+  }
+}
+
 TEST_P(EngineCodec, AllReduce_GivesEveryRankTheReferencesBits) {
   const int ranks = GetParam();
+  const std::size_t count = ranks < 32 ? 20000 + static_cast<std::size_t>(ranks) * 77 : 9001;
   for (const auto codec : kCodecs) {
     for (const SchedulePolicy schedule : kSchedules) {
       const EngineOptions options = lossy_options(codec, schedule);
+      Cluster cluster({.ranks = ranks, .engine = options, .seed = 1});
+      Cluster another({.ranks = ranks, .engine = options, .seed = 2});
       for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
-        for (const bool in_place : {false, true}) {
-          const std::size_t count =
-              ranks < 32 ? 20000 + static_cast<std::size_t>(ranks) * 77 : 9001;
-          const Problem problem = all_reduce(ranks, count, type, 17);
-          const std::vector<Bytes> outputs = run(options, problem, in_place, 1);
-          const std::vector<Bytes> again = in_place ? outputs : run(options, problem, false, 2);
-          const std::vector<Bytes> expected = reference_outputs(problem, options);
-          for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
-            ASSERT_EQ(hash_of(outputs[rank]), hash_of(outputs[0])) << "rank " << rank;
-            ASSERT_TRUE(outputs[rank] == expected[rank]) << "rank " << rank;
-            ASSERT_TRUE(outputs[rank] == again[rank]) << "rank " << rank;
-          }
-        }
+        const Problem problem = all_reduce(ranks, count, type, 17);
+        const std::vector<Bytes> expected = reference_outputs(problem, options);
+        expect_same_bits(run(cluster, problem, false), expected);
+        expect_same_bits(run(cluster, problem, true), expected);
+        expect_same_bits(run(another, problem, false), expected);
       }
     }
   }
@@ -107,7 +107,8 @@ TEST(EngineCodecBound, SumsAreWithinEachQuantisationsBound) {
     for (const SchedulePolicy schedule : kSchedules) {
       const EngineOptions options = lossy_options(codec, schedule);
       const Problem problem = all_reduce(kRanks, 30000, DataType::float32, 23);
-      const Bytes output = run(options, problem, false, 1)[3];
+      Cluster cluster({.ranks = kRanks, .engine = options});
+      const Bytes output = run(cluster, problem, false)[3];
       std::vector<double> sums(problem.count);
       double magnitude = 0;
       for (const Bytes& input : problem.inputs) {
