@@ -1,5 +1,5 @@
-// The memory transport's entry in the contract suite, without faults; its faults are tested in
-// memory_faults_test.cc.
+// The memory transport's entry in the contract suite, without faults: those are exercised by
+// tests/collectives/engine_faults_test.cc.
 #include "tests/transports/contract.h"
 #include "transports/memory/memory_transport.h"
 
