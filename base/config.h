@@ -16,6 +16,7 @@
 
 namespace thinwire {
 
+enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
 enum class CompressChoice : std::uint8_t { none, fp16, int8 };
 enum class ScheduleChoice : std::uint8_t { automatic, ring, direct };
 enum class ChecksumChoice : std::uint8_t { header, full };
@@ -27,6 +28,9 @@ struct Config {
   std::int64_t compress_min_bytes = 16 * 1024;          // THINWIRE_COMPRESS_MIN_BYTES
   ScheduleChoice schedule = ScheduleChoice::automatic;  // THINWIRE_SCHEDULE
   std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
+
+  // Network.
+  TransportChoice transport = TransportChoice::automatic;         // THINWIRE_TRANSPORT
 
   // Time.
   std::int64_t connect_timeout_s = 120;  // THINWIRE_CONNECT_TIMEOUT_S

@@ -6,46 +6,23 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "base/config.h"
+#include "base/setting.h"
 #include "base/status.h"
 
 namespace thinwire {
 
-enum class Unit : std::uint8_t { none, bytes, seconds };
-
-using SettingField =
-    std::variant<std::int64_t Config::*, std::string Config::*, CompressChoice Config::*,
-                 ScheduleChoice Config::*, ChecksumChoice Config::*, AddressFamily Config::*>;
-
-struct Setting {
-  std::string_view section;
-  std::string_view name;
-  SettingField field;
-  std::int64_t minimum = 0;  // of an integer, in `unit`
-  std::int64_t maximum = 0;
-  Unit unit = Unit::none;
-  std::span<const std::string_view> choices = {};  // of an enumeration, in the order of its values
-  bool agreed = false;                             // must be equal on all ranks
-  std::string_view help;
-};
-
 inline constexpr std::string_view kConfigFileVariable = "THINWIRE_CONF";
 inline constexpr std::string_view kSystemConfigFile = "/etc/thinwire.conf";
 
+inline constexpr std::array<std::string_view, 3> kTransportChoices{"auto", "tcp", "ucx"};
 inline constexpr std::array<std::string_view, 3> kCompressChoices{"none", "fp16", "int8"};
 inline constexpr std::array<std::string_view, 3> kScheduleChoices{"auto", "ring", "direct"};
 inline constexpr std::array<std::string_view, 2> kChecksumChoices{"header", "full"};
 inline constexpr std::array<std::string_view, 3> kFamilyChoices{"any", "AF_INET", "AF_INET6"};
-
-inline constexpr std::int64_t kKiB = 1024;
-inline constexpr std::int64_t kMiB = 1024 * kKiB;
-inline constexpr std::int64_t kGiB = 1024 * kMiB;
 
 inline constexpr std::array kSettings{
     Setting{.section = "Collectives",
@@ -82,6 +59,13 @@ inline constexpr std::array kSettings{
             .agreed = true,
             .help = "Longest piece of a vector that one step moves or reduces. Smaller pieces "
                     "pipeline better, larger ones cost less per byte."},
+    Setting{.section = "Network",
+            .name = "THINWIRE_TRANSPORT",
+            .field = &Config::transport,
+            .choices = kTransportChoices,
+            .agreed = true,
+            .help = "What moves the bytes. tcp: sockets. ucx: UCX (libucp.so.0, 1.13 or newer) as "
+                    "its own variables configure it, with TCP for set-up and errors. auto: tcp."},
     Setting{.section = "Time",
             .name = "THINWIRE_CONNECT_TIMEOUT_S",
             .field = &Config::connect_timeout_s,
