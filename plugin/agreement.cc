@@ -8,8 +8,8 @@ namespace thinwire::plugin {
 
 namespace {
 
-constexpr std::size_t kMaxVariants = 8;      // of settings, carried with their ranks
-constexpr std::size_t kMaxRanksNamed = 64;   // per variant
+constexpr std::size_t kMaxVariants = 8;     // of settings, carried with their ranks
+constexpr std::size_t kMaxRanksNamed = 64;  // per variant
 constexpr std::size_t kMaxFailures = 8;
 constexpr std::size_t kMaxFailureBytes = 512;
 constexpr std::size_t kMaxVerdictBytes = 2048;
@@ -45,8 +45,7 @@ struct Reader {
   int next_int() {
     const std::string field = next();
     int value = -1;
-    const auto [after, error] =
-        std::from_chars(field.data(), field.data() + field.size(), value);
+    const auto [after, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error != std::errc{} || after != field.data() + field.size() || value < 0) ok = false;
     return value;
   }
@@ -118,15 +117,14 @@ Ballot gather(GroupLinks& links, int round, const Ballot& mine, std::int64_t dea
     if (bytes.ok() && Ballot::decode(bytes.value(), &theirs)) {
       all.merge(theirs);
     } else {
-      all.failures.emplace(links.rank(), "lost rank " + std::to_string(child) + " (" +
-                                             bytes.status().text() + ")");
+      all.failures.emplace(
+          links.rank(), "lost rank " + std::to_string(child) + " (" + bytes.status().text() + ")");
     }
   }
   return all;
 }
 
-Verdict ask_parent(GroupLinks& links, int round, const Ballot& subtree,
-                   std::int64_t deadline_ns) {
+Verdict ask_parent(GroupLinks& links, int round, const Ballot& subtree, std::int64_t deadline_ns) {
   const int parent = parent_of(links.rank());
   const auto lost = [&](const char* why) {
     return Verdict{Code::peer_lost, "lost rank " + std::to_string(parent) + " (" + why + ")"};
@@ -216,8 +214,8 @@ std::vector<int> tree_peers(int rank, int ranks) {
 
 Verdict agree(GroupLinks& links, int round, const Ballot& mine, const Deadlines& deadlines) {
   const Ballot subtree = gather(links, round, mine, deadlines.ballots_ns);
-  Verdict verdict = links.rank() == 0 ? judge(subtree)
-                                      : ask_parent(links, round, subtree, deadlines.verdict_ns);
+  Verdict verdict =
+      links.rank() == 0 ? judge(subtree) : ask_parent(links, round, subtree, deadlines.verdict_ns);
   for (const int child : children_of(links.rank(), links.ranks())) {
     if (!links.linked(child)) continue;
     const Status sent =

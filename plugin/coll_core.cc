@@ -1,4 +1,5 @@
-// The coll_ functions of core.h: handles become objects, windows become Calls, Results NCCL's codes.
+// The coll_ functions of core.h: handles become objects, windows become Calls, Results NCCL's
+// codes.
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -33,9 +34,9 @@ std::size_t total_bytes(int nparts, const Part* parts) {
 bool valid_window(const CollComm& comm, int nparts, const Part* parts, std::size_t bytes_per_rank,
                   std::size_t offset, std::size_t bytes, std::size_t element, const char* call) {
   const std::size_t all = bytes_per_rank * static_cast<std::size_t>(comm.ranks());
-  const bool good = bytes_per_rank <= kMaxSliceBytes && nparts >= 1 && parts != nullptr && total_bytes(nparts, parts) == bytes &&
-                    offset <= all && bytes <= all - offset && bytes_per_rank % element == 0 &&
-                    offset % element == 0 && bytes % element == 0;
+  const bool good = bytes_per_rank <= kMaxSliceBytes && nparts >= 1 && parts != nullptr &&
+                    total_bytes(nparts, parts) == bytes && offset <= all && bytes <= all - offset &&
+                    bytes_per_rank % element == 0 && offset % element == 0 && bytes % element == 0;
   if (!good) {
     THINWIRE_WARN(process().log(),
                   "%s: window [%zu, +%zu) of %d parts does not fit %d slices of %zu bytes", call,
@@ -66,8 +67,7 @@ tw_nccl_result_t coll_listen(void*, int dev, void* handle, void** listen_comm) {
 // NCCL closes the listener after a success, and drops it without a word after a failure.
 tw_nccl_result_t coll_connect(void** handles, int nranks, int rank, void* listen_comm,
                               void** coll_comm) {
-  auto* listener =
-      static_cast<CollListener*>(process().find(listen_comm, ObjectKind::coll_listen));
+  auto* listener = static_cast<CollListener*>(process().find(listen_comm, ObjectKind::coll_listen));
   if (listener == nullptr || handles == nullptr || coll_comm == nullptr) {
     return not_ours("CollNet connect");
   }
@@ -150,8 +150,7 @@ tw_nccl_result_t coll_iallgather(void* handle, const void* send, int nparts, con
   call.collective = collectives::Collective::all_gather;
   call.input = send;
   call.type = DataType::uint8;
-  call.piece_counts =
-      window_pieces(comm->ranks(), bytes_per_rank, window_offset, window_bytes, 1);
+  call.piece_counts = window_pieces(comm->ranks(), bytes_per_rank, window_offset, window_bytes, 1);
   const std::span<const Part> all(parts, static_cast<std::size_t>(nparts));
   return started(comm->all_gather(std::move(call), all), process().tallies().all_gathers, request);
 }

@@ -13,7 +13,7 @@ namespace thinwire::plugin {
 
 CollListener::CollListener(Plugin& plugin, int device)
     : Object(ObjectKind::coll_listen), plugin_(plugin), device_(device) {
-  plugin_.add_source(this);
+  plugin_.add_source(this, [this] { return counters(); });
 }
 
 CollListener::~CollListener() { plugin_.remove_source(this); }
@@ -58,7 +58,7 @@ CollComm::CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoin
       plugin_(plugin),
       endpoint_(std::move(endpoint)),
       requests_(static_cast<std::size_t>(engine_options(plugin.config()).max_requests)) {
-  plugin_.add_source(this);
+  plugin_.add_source(this, [this] { return counters(); });
 }
 
 CollComm::~CollComm() {
@@ -86,9 +86,9 @@ Verdict connect_phase(GroupLinks& links, int round, std::span<const int> peers,
   mine.settings[settings] = {links.rank()};
   const std::string failures = links.establish(peers, schedule.at(begin + length * 0.6));
   if (!failures.empty()) mine.failures.emplace(links.rank(), "cannot reach " + failures);
-  return agree(links, round, mine,
-               {.ballots_ns = schedule.at(begin + length * 0.8),
-                .verdict_ns = schedule.at(begin + length)});
+  return agree(
+      links, round, mine,
+      {.ballots_ns = schedule.at(begin + length * 0.8), .verdict_ns = schedule.at(begin + length)});
 }
 
 std::string poisoned_ranks(const std::vector<transports::Handle>& handles) {
@@ -104,11 +104,11 @@ Verdict connect_all(GroupLinks& links, const Plugin& plugin) {
   const Schedule schedule{plugin.clock().now_ns(),
                           plugin.config().connect_timeout_s * 1'000'000'000};
   const std::string settings = settings_text(plugin.config());
-  const Verdict first = connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings,
-                                      schedule, 0, 0.6);
+  const Verdict first =
+      connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings, schedule, 0, 0.6);
   if (first.code != Code::ok) return first;
-  const std::vector<int> peers = collectives::peers_needed(engine_options(plugin.config()),
-                                                           links.rank(), links.ranks());
+  const std::vector<int> peers =
+      collectives::peers_needed(engine_options(plugin.config()), links.rank(), links.ranks());
   return connect_phase(links, 1, peers, settings, schedule, 0.6, 0.4);
 }
 
@@ -138,11 +138,11 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   }
   comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
   for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
-  auto engine = collectives::Engine::create(engine_options(plugin.config()), comm->group_,
-                                            plugin.log());
+  auto engine =
+      collectives::Engine::create(engine_options(plugin.config()), comm->group_, plugin.log());
   if (!engine.ok()) return engine.status();
   comm->engine_ = std::move(engine).value();
-  plugin.workers().add(comm.get());
+  plugin.workers().add(comm.get(), [raw = comm.get()] { return raw->progress(); });
   THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks connected, this is rank %d", ranks, rank);
   return comm;
 }
@@ -189,8 +189,7 @@ Result<CollRequest*> CollComm::all_gather(collectives::Call call, std::span<cons
   });
 }
 
-Result<CollRequest*> CollComm::reduce_scatter(collectives::Call call,
-                                              std::span<const Part> parts) {
+Result<CollRequest*> CollComm::reduce_scatter(collectives::Call call, std::span<const Part> parts) {
   return start([&](CollRequest& request) {
     call.input = parts[0].address;
     if (parts.size() > 1) {

@@ -15,12 +15,11 @@
 #include "plugin/core.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
-#include "plugin/workers.h"
 #include "transports/transport.h"
 
 namespace thinwire::plugin {
 
-class CollListener final : public Object, public CounterSource {
+class CollListener final : public Object {
  public:
   // Never fails as NCCL sees it: see NetListener::create().
   static std::unique_ptr<CollListener> create(Plugin& plugin, int device);
@@ -30,7 +29,7 @@ class CollListener final : public Object, public CounterSource {
   int device() const { return device_; }
   // Null when listening failed.
   transports::Listener* listener() { return listener_.get(); }
-  transports::Counters counters() override;
+  transports::Counters counters();
 
  private:
   CollListener(Plugin& plugin, int device);
@@ -59,7 +58,7 @@ struct CollRequest {
 std::vector<std::size_t> window_pieces(int ranks, std::size_t bytes_per_rank, std::size_t offset,
                                        std::size_t bytes, std::size_t element_bytes);
 
-class CollComm final : public Object, public Progressing, public CounterSource {
+class CollComm final : public Object {
  public:
   // Connects rank `rank` of the group whose listeners' handles are given, in rank order. Blocks,
   // at most THINWIRE_CONNECT_TIMEOUT_S; succeeds on all ranks or fails on all, with the reason
@@ -82,8 +81,8 @@ class CollComm final : public Object, public Progressing, public CounterSource {
   Result<void*> register_memory(void* data, std::size_t bytes, int kind);
   Status deregister_memory(void* mhandle);
 
-  bool progress() override;
-  transports::Counters counters() override;
+  bool progress();
+  transports::Counters counters();
 
  private:
   CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoint);

@@ -107,8 +107,8 @@ tw_nccl_result_t coll_iallgather(void* comm, const void* send, int nparts, const
                                  std::size_t window_bytes, void* send_mhandle, void** request);
 tw_nccl_result_t coll_ireducescatter(void* comm, int nparts, const Part* parts, void* recv,
                                      std::size_t bytes_per_rank, std::size_t window_offset,
-                                     std::size_t window_bytes, int type, int op,
-                                     void* recv_mhandle, void** request);
+                                     std::size_t window_bytes, int type, int op, void* recv_mhandle,
+                                     void** request);
 tw_nccl_result_t coll_iflush(void* comm, void* data, std::size_t bytes, void* mhandle,
                              void** request);
 tw_nccl_result_t coll_test(void* request, int* done, int* size);

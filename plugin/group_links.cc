@@ -63,8 +63,8 @@ bool GroupLinks::admit(std::unique_ptr<transports::Connection> connection) {
   const auto bytes = connection->hello();
   if (bytes.size() != sizeof hello) return false;
   std::memcpy(&hello, bytes.data(), sizeof hello);
-  if (hello.magic != Hello{}.magic || hello.ranks != handles_.size() ||
-      hello.rank >= hello.ranks || hello.rank <= static_cast<std::uint32_t>(rank_)) {
+  if (hello.magic != Hello{}.magic || hello.ranks != handles_.size() || hello.rank >= hello.ranks ||
+      hello.rank <= static_cast<std::uint32_t>(rank_)) {
     return false;
   }
   auto& link = links_[hello.rank];

@@ -19,8 +19,7 @@ class GroupLinks {
  public:
   // `handles` in rank order. `listener` belongs to this rank; all references outlive this.
   GroupLinks(transports::Endpoint& endpoint, transports::Listener& listener,
-             std::vector<transports::Handle> handles, int rank, const Clock& clock,
-             const Log& log);
+             std::vector<transports::Handle> handles, int rank, const Clock& clock, const Log& log);
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(handles_.size()); }

@@ -25,8 +25,8 @@ bool is_poison(const transports::Handle& handle) {
 
 NetComm::NetComm(Plugin& plugin, ObjectKind kind, std::unique_ptr<transports::Endpoint> endpoint)
     : Object(kind), plugin_(plugin), endpoint_(std::move(endpoint)), requests_(kMaxRequests) {
-  plugin_.add_source(this);
-  plugin_.workers().add(this);
+  plugin_.add_source(this, [this] { return counters(); });
+  plugin_.workers().add(this, [this] { return progress(); });
 }
 
 NetComm::~NetComm() {
@@ -105,8 +105,7 @@ Result<NetRequest*> NetComm::send(const void* data, std::size_t bytes, int tag, 
 }
 
 Result<NetRequest*> NetComm::receive(std::span<const transports::ReceiveBuffer> buffers) {
-  return start(
-      [&](std::uint64_t cookie) { return connection_->post_receive(buffers, cookie); });
+  return start([&](std::uint64_t cookie) { return connection_->post_receive(buffers, cookie); });
 }
 
 Result<bool> NetComm::test(NetRequest* request, int* sizes) {
@@ -147,7 +146,7 @@ transports::Counters NetComm::counters() {
 
 NetListener::NetListener(Plugin& plugin, int device)
     : Object(ObjectKind::net_listen), plugin_(plugin), device_(device) {
-  plugin_.add_source(this);
+  plugin_.add_source(this, [this] { return counters(); });
 }
 
 NetListener::~NetListener() { plugin_.remove_source(this); }

@@ -13,7 +13,6 @@
 #include "base/fixed_pool.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
-#include "plugin/workers.h"
 #include "transports/transport.h"
 
 namespace thinwire::plugin {
@@ -30,7 +29,7 @@ struct NetRequest {
 };
 
 // Both directions: a send communicator only sends, a receive communicator only receives.
-class NetComm final : public Object, public Progressing, public CounterSource {
+class NetComm final : public Object {
  public:
   static Result<std::unique_ptr<NetComm>> create(Plugin& plugin, int device, ObjectKind kind);
   ~NetComm() override;
@@ -51,8 +50,8 @@ class NetComm final : public Object, public Progressing, public CounterSource {
   Result<void*> register_memory(void* data, std::size_t bytes, int kind);
   Status deregister_memory(void* mhandle);
 
-  bool progress() override;
-  transports::Counters counters() override;
+  bool progress();
+  transports::Counters counters();
   Plugin& plugin() { return plugin_; }
 
  private:
@@ -68,7 +67,7 @@ class NetComm final : public Object, public Progressing, public CounterSource {
   FixedPool<NetRequest> requests_;
 };
 
-class NetListener final : public Object, public CounterSource {
+class NetListener final : public Object {
  public:
   // Never fails as NCCL sees it: where listening is impossible the handle is poison (all zero),
   // which makes connect and accept fail on both sides instead of hanging every other rank.
@@ -79,7 +78,7 @@ class NetListener final : public Object, public CounterSource {
   // would_block until a peer has connected, at most THINWIRE_CONNECT_TIMEOUT_S.
   Result<std::unique_ptr<NetComm>> try_accept();
 
-  transports::Counters counters() override;
+  transports::Counters counters();
 
  private:
   NetListener(Plugin& plugin, int device);

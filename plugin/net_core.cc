@@ -97,9 +97,8 @@ tw_nccl_result_t net_irecv(void* handle, int n, void* const* data, const std::si
   std::array<transports::ReceiveBuffer, transports::kMaxGroupedReceives> buffers;
   for (int i = 0; i < n; ++i) {
     const auto tag = tags == nullptr ? 0 : static_cast<std::uint32_t>(tags[i]);
-    buffers[static_cast<std::size_t>(i)] = {
-        data[i], bytes[i], tag,
-        key_of(mhandles == nullptr ? nullptr : mhandles[i])};
+    buffers[static_cast<std::size_t>(i)] = {data[i], bytes[i], tag,
+                                            key_of(mhandles == nullptr ? nullptr : mhandles[i])};
   }
   auto posted = comm->receive(std::span(buffers).first(static_cast<std::size_t>(n)));
   if (posted.ok()) process().tallies().receives.fetch_add(1, std::memory_order_relaxed);

@@ -23,7 +23,8 @@ std::int64_t worker_idle_us(const Config& config) {
 
 }  // namespace
 
-Plugin::Plugin(const Log& log, Config config) : log_(log), config_(std::move(config)), pending_connects_(new PendingConnects) {}
+Plugin::Plugin(const Log& log, Config config)
+    : log_(log), config_(std::move(config)), pending_connects_(new PendingConnects) {}
 
 Plugin::~Plugin() = default;
 
@@ -54,20 +55,23 @@ Status Plugin::find_devices() {
   return {};
 }
 
-void Plugin::add_source(CounterSource* source) {
+void Plugin::add_source(const void* owner, CounterSource counters) {
   const std::lock_guard lock(sources_mutex_);
-  sources_.insert(source);
+  sources_.emplace(owner, std::move(counters));
 }
 
-void Plugin::remove_source(CounterSource* source) {
+void Plugin::remove_source(const void* owner) {
   const std::lock_guard lock(sources_mutex_);
-  if (sources_.erase(source) > 0) retired_ += source->counters();
+  const auto found = sources_.find(owner);
+  if (found == sources_.end()) return;
+  retired_ += found->second();
+  sources_.erase(found);
 }
 
 transports::Counters Plugin::counters() {
   const std::lock_guard lock(sources_mutex_);
   transports::Counters sum = retired_;
-  for (CounterSource* source : sources_) sum += source->counters();
+  for (const auto& [owner, source] : sources_) sum += source();
   return sum;
 }
 

@@ -2,9 +2,10 @@
 // Owner: Process, from the first init to the last finalize. Immutable but for the counters.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -17,13 +18,6 @@
 #include "transports/transport.h"
 
 namespace thinwire::plugin {
-
-// Whoever holds an Endpoint and can say what it has moved so far.
-class CounterSource {
- public:
-  virtual ~CounterSource() = default;
-  virtual transports::Counters counters() = 0;
-};
 
 class PendingConnects;
 
@@ -42,9 +36,11 @@ class Plugin {
   Workers& workers() { return *workers_; }
   PendingConnects& pending_connects() { return *pending_connects_; }
 
-  // Counter sources are summed while they live and remembered after.
-  void add_source(CounterSource* source);
-  void remove_source(CounterSource* source);
+  // Whoever holds an Endpoint says what it has moved: summed while it lives, remembered after.
+  // `counters` synchronises itself.
+  using CounterSource = std::function<transports::Counters()>;
+  void add_source(const void* owner, CounterSource counters);
+  void remove_source(const void* owner);
   transports::Counters counters();
 
  private:
@@ -58,7 +54,7 @@ class Plugin {
   std::vector<NicInfo> devices_;
   std::unique_ptr<Workers> workers_;
   std::mutex sources_mutex_;
-  std::set<CounterSource*> sources_;
+  std::map<const void*, CounterSource> sources_;
   transports::Counters retired_;
   std::unique_ptr<PendingConnects> pending_connects_;  // last: its objects use all of the above
 };

@@ -35,18 +35,18 @@ void Workers::stop() {
   lanes_.clear();
 }
 
-void Workers::add(Progressing* item) {
+void Workers::add(const void* owner, std::function<bool()> progress) {
   if (lanes_.empty()) return;
   const std::lock_guard lock(mutex_);
   Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
   const std::lock_guard lane_lock(lane.mutex);
-  lane.items.push_back(item);
+  lane.items.push_back({owner, std::move(progress)});
 }
 
-void Workers::remove(Progressing* item) {
+void Workers::remove(const void* owner) {
   for (auto& lane : lanes_) {
     const std::lock_guard lock(lane->mutex);
-    std::erase(lane->items, item);
+    std::erase_if(lane->items, [owner](const Item& item) { return item.owner == owner; });
   }
 }
 
@@ -66,7 +66,7 @@ void Workers::run(Lane& lane) const {
   std::unique_lock lock(lane.mutex);
   while (!lane.stopping) {
     bool busy = false;
-    for (Progressing* item : lane.items) busy |= item->progress();
+    for (const Item& item : lane.items) busy |= item.progress();
     if (busy && ++spins < kSpins) {
       lock.unlock();
       std::this_thread::yield();

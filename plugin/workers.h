@@ -6,20 +6,13 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace thinwire::plugin {
-
-// Something with pending work. Both calls come from a worker thread and synchronise themselves.
-class Progressing {
- public:
-  virtual ~Progressing() = default;
-  // One non-blocking pass; true while there is work in flight.
-  virtual bool progress() = 0;
-};
 
 class Workers {
  public:
@@ -30,19 +23,26 @@ class Workers {
   // Joins every thread, except in a forked child, which has none. Idempotent.
   void stop();
 
-  void add(Progressing* item);
-  // Returns once no worker is or will be inside item->progress().
-  void remove(Progressing* item);
+  // From now on a worker calls `progress`: one non-blocking pass that synchronises itself, true
+  // while there is work in flight. A function rather than a base class, so that remove() may be
+  // called from the owner's destructor.
+  void add(const void* owner, std::function<bool()> progress);
+  // Returns once no worker is or will be inside the owner's function.
+  void remove(const void* owner);
   // New work: wakes the idle. Cheap without threads.
   void kick();
 
   bool none() const { return lanes_.empty(); }
 
  private:
+  struct Item {
+    const void* owner;
+    std::function<bool()> progress;
+  };
   struct Lane {
     std::mutex mutex;
     std::condition_variable wake;
-    std::vector<Progressing*> items;
+    std::vector<Item> items;
     std::uint64_t kicks = 0;
     bool stopping = false;
     std::thread thread;

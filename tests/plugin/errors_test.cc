@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "plugin/errors.h"
+
+#include <gtest/gtest.h>
 
 namespace thinwire::plugin {
 namespace {

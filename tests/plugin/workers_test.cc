@@ -1,19 +1,18 @@
+#include "plugin/workers.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "plugin/workers.h"
-
 namespace thinwire::plugin {
 namespace {
 
 constexpr std::int64_t kHourUs = std::int64_t{3600} * 1'000'000;
 
-class Counting final : public Progressing {
- public:
-  bool progress() override {
+struct Counting {
+  bool progress() {
     ++passes;
     return busy;
   }
@@ -35,7 +34,7 @@ bool eventually(Condition condition) {
 TEST(Workers_IdleItem_SleepsUntilKicked, ThenPasses) {
   Workers workers(1, kHourUs);
   Counting item;
-  workers.add(&item);
+  workers.add(&item, [&item] { return item.progress(); });
   workers.kick();
   ASSERT_TRUE(eventually([&] { return item.passes > 0; }));
   for (int round = 0; round < 5; ++round) {
@@ -50,7 +49,7 @@ TEST(Workers_BusyItem_IsDrivenWithoutKicks, UntilIdle) {
   Workers workers(2, kHourUs);
   Counting item;
   item.busy = true;
-  workers.add(&item);
+  workers.add(&item, [&item] { return item.progress(); });
   workers.kick();
   ASSERT_TRUE(eventually([&] { return item.passes > 1000; }));
   workers.remove(&item);
@@ -61,7 +60,7 @@ TEST(Workers_RemovedItem_IsNeverTouchedAgain, EvenWhenBusy) {
   for (int round = 0; round < 200; ++round) {
     auto item = std::make_unique<Counting>();
     item->busy = true;
-    workers.add(item.get());
+    workers.add(item.get(), [raw = item.get()] { return raw->progress(); });
     workers.kick();
     workers.remove(item.get());
   }
@@ -70,7 +69,7 @@ TEST(Workers_RemovedItem_IsNeverTouchedAgain, EvenWhenBusy) {
 TEST(Workers_None_AcceptEverything, AndDoNothing) {
   Workers workers(0, 1);
   Counting item;
-  workers.add(&item);
+  workers.add(&item, [&item] { return item.progress(); });
   workers.kick();
   workers.remove(&item);
   workers.stop();
