@@ -19,7 +19,8 @@ enum class Unit : std::uint8_t { none, bytes, seconds };
 
 using SettingField =
     std::variant<std::int64_t Config::*, std::string Config::*, CompressChoice Config::*,
-                 ScheduleChoice Config::*, ChecksumChoice Config::*, AddressFamily Config::*>;
+                 ScheduleChoice Config::*, TransportChoice Config::*, ChecksumChoice Config::*,
+                 AddressFamily Config::*>;
 
 struct Setting {
   std::string_view section;

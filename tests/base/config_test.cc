@@ -138,7 +138,8 @@ TEST(Config, AgreedSettings_ListTheMarkedOnesInTableOrder) {
   config.workers = 7;
   EXPECT_THAT(agreed_settings(config),
               ::testing::ElementsAre("THINWIRE_COMPRESS=fp16", "THINWIRE_COMPRESS_MIN_BYTES=16384",
-                                     "THINWIRE_SCHEDULE=auto", "THINWIRE_PIECE_BYTES=131072"));
+                                     "THINWIRE_SCHEDULE=auto", "THINWIRE_PIECE_BYTES=131072",
+                                     "THINWIRE_TRANSPORT=auto"));
 }
 
 TEST(ConfigTable, EveryDefault_IsAcceptedAndReadsBack) {
