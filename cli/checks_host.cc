@@ -47,10 +47,12 @@ void check_config(const Facts& facts, Findings& out) {
 
 void check_interfaces(const Facts& facts, Findings& out) {
   for (const TransportFacts& transport : facts.transports) {
+    if (!transport.chosen) continue;
     if (transport.devices.empty()) {
       out.push_back({Verdict::fail, transport.name, transport.error,
-                     "set NCCL_SOCKET_IFNAME to an interface that is up and has an address"});
-      continue;
+                     transport.name == "tcp"
+                         ? "set NCCL_SOCKET_IFNAME to an interface that is up and has an address"
+                         : "install it on every host, or unset THINWIRE_TRANSPORT"});
     }
     for (const NicInfo& nic : transport.devices) {
       const bool loopback = nic.name == "lo";

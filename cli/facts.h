@@ -40,6 +40,7 @@ struct HostFacts {
 
 struct TransportFacts {
   std::string name;
+  bool chosen = true;  // by THINWIRE_TRANSPORT
   std::vector<NicInfo> devices;
   std::string error;  // why there are none
 };

@@ -1,12 +1,14 @@
 #include "base/clock.h"
 #include "cli/facts.h"
 #include "transports/tcp/tcp_transport.h"
+#include "transports/ucx/ucx_transport.h"
 
 namespace thinwire::cli {
 namespace {
 
-TransportFacts probe(transports::Transport& transport) {
+TransportFacts probe(transports::Transport& transport, bool chosen) {
   TransportFacts facts;
+  facts.chosen = chosen;
   facts.name = transport.name();
   auto devices = transport.probe();
   if (devices.ok()) {
@@ -23,7 +25,9 @@ TransportFacts probe(transports::Transport& transport) {
 std::vector<TransportFacts> probe_transports(const Config& config, const Log& log) {
   const SteadyClock clock;
   transports::tcp::TcpTransport tcp(config, log, clock);
-  return {probe(tcp)};
+  transports::ucx::UcxTransport ucx(config, log, clock, tcp);
+  const bool with_ucx = config.transport == TransportChoice::ucx;
+  return {probe(tcp, !with_ucx), probe(ucx, with_ucx)};
 }
 
 }  // namespace thinwire::cli

@@ -34,7 +34,7 @@ Facts healthy() {
                 .core_send_max_bytes = 212992};
   NicInfo nic;
   nic.name = "eth0";
-  facts.transports = {{"tcp", {nic}, ""}};
+  facts.transports = {{"tcp", true, {nic}, ""}, {"ucx", false, {}, "not installed"}};
   return facts;
 }
 
@@ -67,7 +67,7 @@ TEST(Doctor, AnyFailure_SetsTheExitStatus) {
 
 TEST(Doctor, EveryProblem_ComesWithAdvice) {
   Facts facts;
-  facts.transports = {{"tcp", {}, "no interface"}};
+  facts.transports = {{"tcp", true, {}, "no interface"}};
   for (const Finding& finding : run_checks(facts)) {
     const bool fine = finding.verdict == Verdict::ok;
     EXPECT_EQ(finding.advice.empty(), fine) << finding.subject;
@@ -151,8 +151,15 @@ TEST(Doctor, LoopbackOnly_Warns) {
   Facts facts = healthy();
   facts.transports[0].devices[0].name = "lo";
   EXPECT_EQ(worst(facts, "tcp").verdict, Verdict::warn);
-  facts.transports[0] = {"tcp", {}, "no interface matches NCCL_SOCKET_IFNAME"};
+  facts.transports[0] = {"tcp", true, {}, "no interface matches NCCL_SOCKET_IFNAME"};
   EXPECT_EQ(worst(facts, "tcp").verdict, Verdict::fail);
+}
+
+TEST(Doctor, AbsentTransport_FailsOnlyWhereItIsChosen) {
+  Facts facts = healthy();
+  EXPECT_EQ(worst(facts, "ucx").verdict, Verdict::ok);
+  facts.transports[1].chosen = true;
+  EXPECT_EQ(worst(facts, "ucx").verdict, Verdict::fail);
 }
 
 TEST(Doctor, HostLimits_AreJudged) {
