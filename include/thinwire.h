@@ -15,21 +15,17 @@ typedef struct thinwire_counters_v1 {
   size_t size;      /* set by the caller: sizeof(thinwire_counters_v1_t) as it knows it */
   uint32_t version; /* set by the library: 1 */
   uint32_t reserved;
-  uint64_t bytes_sent;        /* on the wire, headers included */
-  uint64_t payload_sent;      /* the messages' bytes */
+  uint64_t bytes_sent;   /* on the wire, headers included */
+  uint64_t payload_sent; /* the messages' bytes */
   uint64_t messages_sent;
   uint64_t unexpected_bytes;  /* arrived before their receive was posted, copied once more */
   uint64_t strangers_refused; /* connections to a listener without its token */
-  uint64_t saturated_values;  /* values a codec had to clamp */
   uint64_t sends;             /* operations accepted, by kind */
   uint64_t receives;
   uint64_t all_reduces;
   uint64_t all_gathers;
   uint64_t reduce_scatters;
   uint64_t flushes;
-  uint64_t codec_raw_bytes;  /* given to the encoder */
-  uint64_t codec_wire_bytes; /* made of them */
-  uint64_t peers_lost;       /* connections that failed after they were established */
 } thinwire_counters_v1_t;
 
 /* Fills *counters up to counters->size bytes (a later library may know more). Returns 0, or -1 if

@@ -155,13 +155,13 @@ Result<CollRequest*> CollComm::start(Fill fill) {
     const std::lock_guard lock(mutex_);
     request = requests_.try_take();
     if (request == nullptr) {
-      if (const Status polled = engine_->poll(); polled.failed()) return polled;
+      if (const Status polled = poll(); polled.failed()) return polled;
       return Status::would_block();
     }
     auto running = engine_->submit(fill(*request));
     if (!running.ok()) {
       give_back(request);
-      if (running.status().is_would_block()) (void)engine_->poll().ok();
+      (void)poll().ok();
       return running.status();
     }
     request->comm = this;
@@ -209,7 +209,7 @@ Result<bool> CollComm::test(CollRequest* request, std::size_t* bytes) {
   auto done = engine_->test(request->running, bytes);
   if (done.ok() && !done.value()) {
     // The failure, if any, is the request's to report.
-    (void)engine_->poll().ok();
+    (void)poll().ok();
     done = engine_->test(request->running, bytes);
   }
   if (done.ok() && !done.value()) return false;
@@ -220,6 +220,14 @@ Result<bool> CollComm::test(CollRequest* request, std::size_t* bytes) {
   }
   give_back(request);
   return done;
+}
+
+// A failed communicator lets go of its links at once: in a ring that is how the ranks that are no
+// neighbours of the dead one learn of it.
+Status CollComm::poll() {
+  const Status status = engine_->poll();
+  if (status.failed()) links_.clear();
+  return status;
 }
 
 void CollComm::give_back(CollRequest* request) {
@@ -242,7 +250,7 @@ Status CollComm::deregister_memory(void* mhandle) {
 bool CollComm::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return true;
-  (void)engine_->poll().ok();  // sticky: every later call reports it
+  (void)poll().ok();  // sticky: every later call reports it
   return !engine_->idle();
 }
 

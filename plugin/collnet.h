@@ -89,13 +89,15 @@ class CollComm final : public Object {
   template <class Fill>
   Result<CollRequest*> start(Fill fill);
   void give_back(CollRequest* request);
+  Status poll();
 
   Plugin& plugin_;
   std::mutex mutex_;
   std::unique_ptr<transports::Endpoint> endpoint_;
-  std::vector<std::unique_ptr<transports::Connection>> links_;
   collectives::Group group_;
   std::unique_ptr<collectives::Engine> engine_;
+  // Destroyed before the engine, whose staging they may be writing to.
+  std::vector<std::unique_ptr<transports::Connection>> links_;
   FixedPool<CollRequest> requests_;
 };
 

@@ -69,7 +69,6 @@ thinwire_counters_v1_t core_counters() {
   out.all_gathers = tallies.all_gathers;
   out.reduce_scatters = tallies.reduce_scatters;
   out.flushes = tallies.flushes;
-  out.peers_lost = tallies.peers_lost;
   return out;
 }
 

@@ -21,7 +21,6 @@ namespace thinwire::plugin {
 // Operations accepted since load; see include/thinwire.h.
 struct Tallies {
   std::atomic<std::uint64_t> sends, receives, all_reduces, all_gathers, reduce_scatters, flushes;
-  std::atomic<std::uint64_t> peers_lost;
 };
 
 class Process {

@@ -324,21 +324,21 @@ TEST_F(Translation, CoreThrows_EveryVersion_InternalError) {
 
 TEST_F(Translation, Counters_CallersSize_IsRespected) {
   fake::core().counters.bytes_sent = 12;
-  fake::core().counters.peers_lost = 34;
+  fake::core().counters.flushes = 34;
   thinwire_counters_v1_t counters{};
   counters.size = sizeof counters;
   ASSERT_EQ(thinwireCounters_v1(&counters), 0);
   EXPECT_EQ(counters.size, sizeof counters);
   EXPECT_EQ(counters.version, 1u);
   EXPECT_EQ(counters.bytes_sent, 12u);
-  EXPECT_EQ(counters.peers_lost, 34u);
+  EXPECT_EQ(counters.flushes, 34u);
 
   counters = {};
-  counters.size = offsetof(thinwire_counters_v1_t, peers_lost);
-  counters.peers_lost = 99;
+  counters.size = offsetof(thinwire_counters_v1_t, flushes);
+  counters.flushes = 99;
   ASSERT_EQ(thinwireCounters_v1(&counters), 0);
   EXPECT_EQ(counters.bytes_sent, 12u);
-  EXPECT_EQ(counters.peers_lost, 99u) << "wrote beyond the caller's struct";
+  EXPECT_EQ(counters.flushes, 99u) << "wrote beyond the caller's struct";
 
   counters.size = 4;
   EXPECT_EQ(thinwireCounters_v1(&counters), -1);
