@@ -33,7 +33,7 @@ static_assert(same({offsetof(T, name), offsetof(T, pciPath), offsetof(T, guid),
 
 namespace net_v6 {
 using T = tw_nccl_net_v6_t;
-static_assert(sizeof(T) == 104);
+static_assert(sizeof(T) == 136);
 static_assert(same({offsetof(T, name), offsetof(T, init), offsetof(T, devices),
                     offsetof(T, getProperties), offsetof(T, listen), offsetof(T, connect),
                     offsetof(T, accept), offsetof(T, regMr), offsetof(T, regMrDmaBuf),
@@ -118,7 +118,7 @@ static_assert(same({offsetof(T, mhandle), offsetof(T, address), offsetof(T, size
 
 namespace collnet_v8 {
 using T = tw_nccl_collnet_v8_t;
-static_assert(sizeof(T) == 104);
+static_assert(sizeof(T) == 136);
 static_assert(same({offsetof(T, name), offsetof(T, init), offsetof(T, devices),
                     offsetof(T, getProperties), offsetof(T, listen), offsetof(T, connect),
                     offsetof(T, reduceSupport), offsetof(T, regMr), offsetof(T, regMrDmaBuf),
