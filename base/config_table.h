@@ -40,16 +40,17 @@ inline constexpr std::array kSettings{
             .unit = Unit::bytes,
             .agreed = true,
             .help = "Shorter vectors stay exact."},
-    Setting{.section = "Collectives",
-            .name = "THINWIRE_SCHEDULE",
-            .field = &Config::schedule,
-            .choices = kScheduleChoices,
-            .agreed = true,
-            .help =
-                "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
-                "rank reduces 1/n of the vector, two steps. auto: direct up to 64 ranks where sums "
-                "are compressed or converted, up to 8 for exact vectors of at most 256 KiB, else "
-                "ring."},
+    Setting{
+        .section = "Collectives",
+        .name = "THINWIRE_SCHEDULE",
+        .field = &Config::schedule,
+        .choices = kScheduleChoices,
+        .agreed = true,
+        .help =
+            "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
+            "rank reduces 1/n of the vector, two steps. auto: direct up to 64 ranks where sums "
+            "are compressed or converted, and for exact vectors up to 256 KiB on up to 8 ranks; "
+            "else ring."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,
