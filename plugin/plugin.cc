@@ -5,7 +5,7 @@
 
 #include "plugin/counters.h"
 #include "plugin/pending_connects.h"
-#include "transports/tcp/tcp_transport.h"
+#include "plugin/transports.h"
 
 namespace thinwire::plugin {
 
@@ -32,8 +32,7 @@ Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
   auto config = parse_config(process_environment(), log);
   if (!config.ok()) return config.status();
   std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
-  plugin->transport_ =
-      std::make_unique<transports::tcp::TcpTransport>(plugin->config_, log, plugin->clock_);
+  plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);
   if (const Status found = plugin->find_devices(); !found.ok()) return found;
   plugin->workers_ =
       std::make_unique<Workers>(worker_threads(plugin->config_), worker_idle_us(plugin->config_));

@@ -59,12 +59,14 @@ UcxConnection::~UcxConnection() {
   if (!failure_.failed() && link_->state().ok()) {
     ControlMessage goodbye;
     goodbye.kind = ControlKind::goodbye;
-    if (channel_) goodbye.messages = channel_->sender().messages();
+    // What is broken off need not be waited for.
+    const bool in_order = channel_ && !channel_->holds_buffers();
+    if (in_order) goodbye.messages = channel_->sender().messages();
     link_->send(std::move(goodbye));
   }
   if (!link_->is_quiet()) state_.departing_links.push_back(std::move(link_));
   state_.finished.forget(number_);
-  if (channel_) state_.let_go(std::move(channel_), !failure_.failed());
+  if (channel_) state_.let_go(std::move(channel_), !failure_.failed() && !suspicion_.failed());
 }
 
 Status UcxConnection::state() const {

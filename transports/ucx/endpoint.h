@@ -1,7 +1,8 @@
 // One device in use by the UCX transport. Owner: the caller of Transport::open(); its thread, but
 // for wait().
 //
-// Its destructor waits up to a second for what connections sent before they were closed.
+// Its destructor waits up to a quarter of a second for what connections sent before they were
+// closed.
 #pragma once
 
 #include <atomic>

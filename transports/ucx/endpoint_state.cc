@@ -9,8 +9,10 @@
 namespace thinwire::transports::ucx {
 
 namespace {
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kDepartingNs = 2 * kSecondNs;
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+// For peers that do not make progress: UCX's flush needs theirs.
+constexpr std::int64_t kLettingGoNs = 250 * kMillisecondNs;
+constexpr std::int64_t kDepartingNs = 2'000 * kMillisecondNs;
 }  // namespace
 
 EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
@@ -18,7 +20,7 @@ EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
 
 EndpointState::~EndpointState() {
   const Clock& clock = settings().clock;
-  const std::int64_t until_ns = clock.now_ns() + kSecondNs;
+  const std::int64_t until_ns = clock.now_ns() + kLettingGoNs;
   while (!(departing.empty() && departing_links.empty()) && clock.now_ns() < until_ns) {
     progress_workers();
     poll_control();
@@ -63,10 +65,10 @@ void EndpointState::poll_control() {
 }
 
 void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
-  constexpr std::int64_t kLettingGoNs = kSecondNs / 4;
   const Clock& clock = settings().clock;
   const std::int64_t now_ns = clock.now_ns();
-  if (in_order && !channel->holds_buffers()) channel->close();
+  const bool has_sent = channel->sender().messages() > 0;
+  if (in_order && has_sent && !channel->holds_buffers()) channel->close();
   else channel->abort();
   const bool was_holding = channel->holds_buffers();
   while (was_holding && channel->holds_buffers() && clock.now_ns() < now_ns + kLettingGoNs) {
