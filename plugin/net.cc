@@ -172,15 +172,25 @@ Status NetListener::listen() {
   return {};
 }
 
-Result<std::unique_ptr<NetComm>> NetListener::try_accept() {
-  const std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return failure_;
-  if (!arriving_) {
-    auto comm = NetComm::create(plugin_, device_, ObjectKind::net_receive);
-    if (!comm.ok()) return comm.status();
-    arriving_ = std::move(comm).value();
-    accepting_since_ns_ = plugin_.clock().now_ns();
+// Outside our lock: a new communicator enters the Plugin's list, whose lock is held while counters()
+// takes ours.
+Status NetListener::make_arriving() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.ok() || arriving_) return failure_;
   }
+  auto comm = NetComm::create(plugin_, device_, ObjectKind::net_receive);
+  if (!comm.ok()) return comm.status();
+  const std::lock_guard lock(mutex_);
+  comm.value().swap(arriving_);
+  accepting_since_ns_ = plugin_.clock().now_ns();
+  return {};
+}
+
+Result<std::unique_ptr<NetComm>> NetListener::try_accept() {
+  if (const Status ready = make_arriving(); !ready.ok()) return ready;
+  const std::lock_guard lock(mutex_);
+  if (!arriving_) return Status::would_block();
   endpoint_->poll({});
   const Status accepted = arriving_->try_accept(*listener_);
   if (accepted.ok()) return std::move(arriving_);

@@ -83,6 +83,7 @@ class NetListener final : public Object {
  private:
   NetListener(Plugin& plugin, int device);
   Status listen();
+  Status make_arriving();
 
   Plugin& plugin_;
   const int device_;
