@@ -172,8 +172,8 @@ Status NetListener::listen() {
   return {};
 }
 
-// Outside our lock: a new communicator enters the Plugin's list, whose lock is held while counters()
-// takes ours.
+// Outside our lock: a new communicator enters the list of the Plugin, whose lock is held while
+// counters() takes ours.
 Status NetListener::make_arriving() {
   {
     const std::lock_guard lock(mutex_);
