@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -58,9 +59,13 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
+constexpr std::uintmax_t kMaxFileBytes = 1 << 20;
+constexpr int kMaxMalformedLines = 10;  // reported; a file with more is something else
+
 Status read_lines(std::istream& stream, const std::string& path, const Log& log,
                   std::vector<Assignment>& out) {
   Status status;
+  int malformed = 0;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     const std::string_view text = trimmed(without_comment(line));
@@ -68,8 +73,9 @@ Status read_lines(std::istream& stream, const std::string& path, const Log& log,
     const std::string source = path + ":" + std::to_string(number);
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) {
-      THINWIRE_WARN(log, "%s: '%s' is not KEY=value", source.c_str(), std::string(text).c_str());
+      THINWIRE_WARN(log, "%s: '%.80s' is not KEY=value", source.c_str(), std::string(text).c_str());
       status = Status(Code::invalid_config, "malformed line in the configuration file");
+      if (++malformed == kMaxMalformedLines) return status;
       continue;
     }
     out.push_back({std::string(trimmed(text.substr(0, equals))),
@@ -80,8 +86,21 @@ Status read_lines(std::istream& stream, const std::string& path, const Log& log,
 
 enum class Presence { optional, required };
 
+// A pipe or a device could keep init waiting for ever.
+Status check_file(const std::string& path, const Log& log) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) return {};
+  const bool regular = std::filesystem::is_regular_file(status);
+  if (regular && std::filesystem::file_size(path, error) <= kMaxFileBytes) return {};
+  THINWIRE_WARN(log, "configuration file %s: %s", path.c_str(),
+                regular ? "longer than 1 MiB" : "not a regular file");
+  return {Code::invalid_config, "a configuration file is not a short regular file"};
+}
+
 Status read_file(const std::string& path, Presence presence, const Log& log,
                  std::vector<Assignment>& out) {
+  if (const Status status = check_file(path, log); !status.ok()) return status;
   errno = 0;
   std::ifstream stream(path);
   // A directory opens, and fails at the first read.

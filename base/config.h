@@ -30,7 +30,7 @@ struct Config {
   std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
 
   // Network.
-  TransportChoice transport = TransportChoice::automatic;         // THINWIRE_TRANSPORT
+  TransportChoice transport = TransportChoice::automatic;  // THINWIRE_TRANSPORT
 
   // Time.
   std::int64_t connect_timeout_s = 120;  // THINWIRE_CONNECT_TIMEOUT_S

@@ -124,7 +124,7 @@ inline constexpr std::array kSettings{
             .maximum = kGiB,
             .unit = Unit::bytes,
             .help = "Size of each socket's send and receive buffer. 0: the kernel's automatic "
-                    "sizing."},
+                    "sizing. Below about 64 KiB throughput collapses."},
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_CHECKSUM",
             .field = &Config::tcp_checksum,

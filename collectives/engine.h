@@ -25,8 +25,8 @@ inline constexpr std::size_t kMaxStagingBytes = std::size_t{64} << 20;
 
 // automatic: above kMaxDirectRanks ranks ring; else direct where the codec is lossy or sums are
 // wider than the elements (each value is rounded twice at most, whatever the number of ranks), and
-// for everything else up to kMaxExactDirectRanks ranks and kMaxExactDirectBytes of vector, where two
-// steps beat 2(n-1); else ring, whose neighbour traffic never makes several senders meet at one
+// for everything else up to kMaxExactDirectRanks ranks and kMaxExactDirectBytes of vector, where
+// two steps beat 2(n-1); else ring, whose neighbour traffic never makes several senders meet at one
 // receiver's port.
 inline constexpr int kMaxDirectRanks = 64;
 inline constexpr int kMaxExactDirectRanks = 8;

@@ -74,7 +74,7 @@ class Adapter : public Base {
   }
 
   NcclResult finalize() override {
-    if constexpr (requires(Table* table) { table->finalize; }) {
+    if constexpr (requires(Table * table) { table->finalize; }) {
       if (table_->finalize != nullptr) return table_->finalize(context_);
     }
     return tw_nccl_success;

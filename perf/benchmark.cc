@@ -11,8 +11,7 @@ namespace {
 constexpr int kReferenceRounds = 4;
 
 double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::size_t buffer_bytes(const Options& options, const Runner& runner) {
@@ -43,8 +42,7 @@ struct VerdictNumbers {
 
 std::string pack_verdict(const Verdict& verdict) {
   const VerdictNumbers numbers{verdict.wrong, verdict.max_error, verdict.rms_error, verdict.hash};
-  return std::string(reinterpret_cast<const char*>(&numbers), sizeof numbers) +
-         verdict.first_wrong;
+  return std::string(reinterpret_cast<const char*>(&numbers), sizeof numbers) + verdict.first_wrong;
 }
 
 VerdictNumbers unpack_numbers(const std::string& text) {
@@ -66,8 +64,8 @@ int iterations_between_refills(DataType type, PerfOp op, int ranks) {
   return std::max(1, static_cast<int>(spare_exponents / std::log2(ranks)));
 }
 
-Benchmark::Benchmark(const Options& options, Session& session, Runner& runner,
-                     PlainFlow* reference, bool lossy)
+Benchmark::Benchmark(const Options& options, Session& session, Runner& runner, PlainFlow* reference,
+                     bool lossy)
     : options_(options),
       session_(session),
       runner_(runner),
@@ -84,8 +82,11 @@ Benchmark::Case Benchmark::make_case(std::size_t bytes, DataType type, PerfOp op
   Case c;
   const std::size_t rank = static_cast<std::size_t>(session_.rank());
   c.in_place = in_place;
-  c.work = {options_.collective, type, op,
-            shape_of(options_.collective, bytes, type, session_.ranks()), send_.data(),
+  c.work = {options_.collective,
+            type,
+            op,
+            shape_of(options_.collective, bytes, type, session_.ranks()),
+            send_.data(),
             recv_.data()};
   if (in_place) {
     c.work.send = recv_.data();

@@ -19,11 +19,16 @@ struct TypeAlias {
 };
 
 constexpr TypeAlias kAliases[] = {
-    {"char", DataType::int8},           {"int", DataType::int32},
-    {"float16", DataType::float16},     {"float32", DataType::float32},
-    {"float64", DataType::float64},     {"fp16", DataType::float16},
-    {"fp32", DataType::float32},        {"bf16", DataType::bfloat16},
-    {"fp8_e4m3", DataType::float8_e4m3}, {"fp8_e5m2", DataType::float8_e5m2},
+    {"char", DataType::int8},
+    {"int", DataType::int32},
+    {"float16", DataType::float16},
+    {"float32", DataType::float32},
+    {"float64", DataType::float64},
+    {"fp16", DataType::float16},
+    {"fp32", DataType::float32},
+    {"bf16", DataType::bfloat16},
+    {"fp8_e4m3", DataType::float8_e4m3},
+    {"fp8_e5m2", DataType::float8_e5m2},
 };
 
 }  // namespace
@@ -33,9 +38,7 @@ const char* name_of(Collective collective) {
   return kNames[static_cast<int>(collective)];
 }
 
-const char* name_of(PerfOp op) {
-  return op == PerfOp::avg ? "avg" : name_of(network_op(op));
-}
+const char* name_of(PerfOp op) { return op == PerfOp::avg ? "avg" : name_of(network_op(op)); }
 
 std::optional<DataType> type_of_name(std::string_view name) {
   const std::string wanted = lower(name);

@@ -26,9 +26,7 @@ const char* name_of(PerfOp op);              // "sum"
 constexpr bool reduces(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
 }
-constexpr bool is_float(DataType type) {
-  return type >= DataType::float16;
-}
+constexpr bool is_float(DataType type) { return type >= DataType::float16; }
 
 // nullopt: no such name. Case is ignored; types by the names of base/data_type.h, and aliases.
 std::optional<DataType> type_of_name(std::string_view name);

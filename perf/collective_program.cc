@@ -43,8 +43,8 @@ std::unique_ptr<Runner> make_plugin_runner(const Options& options, PluginContext
 Transport make_transport(const Startup& startup, Session& session) {
   const Options& options = startup.options;
   Transport transport;
-  transport.watch = std::make_unique<Watch>(session, options.timeout_s, options.grace_s,
-                                            options.spin);
+  transport.watch =
+      std::make_unique<Watch>(session, options.timeout_s, options.grace_s, options.spin);
   if (options.separate_hosts) {
     setenv("NCCL_HOSTID", ("perf-rank-" + std::to_string(session.rank())).c_str(), 1);
   }
@@ -52,14 +52,12 @@ Transport make_transport(const Startup& startup, Session& session) {
     transport.runner = std::make_unique<NcclRunner>(options, session, *transport.watch);
     return transport;
   }
-  const bool want_collnet =
-      options.api != Api::net && options.collective != Collective::send_recv;
+  const bool want_collnet = options.api != Api::net && options.collective != Collective::send_recv;
   transport.context = std::make_unique<PluginContext>(options, startup.plugin, session,
                                                       *transport.watch, want_collnet);
   transport.runner = make_plugin_runner(options, *transport.context);
   if (options.reference) {
-    const std::string host =
-        host_of_interface(transport.runner->interface(), session.local_host());
+    const std::string host = host_of_interface(transport.runner->interface(), session.local_host());
     transport.reference = std::make_unique<PlainFlow>(
         host, peers_of(options.pattern, session.rank(), session.ranks()), options.congestion,
         Waiting::spin, session, *transport.watch);
@@ -106,8 +104,7 @@ ExitCode run(const Startup& startup, Session& session) {
   Transport transport = make_transport(startup, session);
   Benchmark benchmark(options, session, *transport.runner, transport.reference.get(),
                       startup.lossy);
-  const RunInfo info =
-      gather_info(options, transport, benchmark.traffic_source(), session);
+  const RunInfo info = gather_info(options, transport, benchmark.traffic_source(), session);
   const TableColumns columns{startup.lossy && reduces(options.collective), options.reference};
   if (session.is_root()) print(preamble_text(options, info) + header_text(columns));
   const std::vector<Row> rows = benchmark.run([&](const Row& row) {

@@ -41,7 +41,7 @@ class CollNetAdapter final : public Adapter<CollNetApi, Table, kVersion> {
   }
 
   bool has_windows() const override {
-    if constexpr (requires(Table* table) { table->iallgather; }) {
+    if constexpr (requires(Table * table) { table->iallgather; }) {
       return this->table_->iallgather != nullptr && this->table_->ireducescatter != nullptr;
     } else {
       return false;
@@ -55,14 +55,14 @@ class CollNetAdapter final : public Adapter<CollNetApi, Table, kVersion> {
                                       recv.memory, request);
     } else {
       if (!fits_int(count)) return tw_nccl_invalid_argument;
-      return this->table_->iallreduce(comm, send.data, recv.data, static_cast<int>(count), type,
-                                      op, send.memory, recv.memory, request);
+      return this->table_->iallreduce(comm, send.data, recv.data, static_cast<int>(count), type, op,
+                                      send.memory, recv.memory, request);
     }
   }
 
   NcclResult iallgather(void* comm, CollBuffer send, CollBuffer recv, Window window,
                         void** request) override {
-    if constexpr (requires(Table* table) { table->iallgather; }) {
+    if constexpr (requires(Table * table) { table->iallgather; }) {
       auto part = part_of(recv, window);
       return this->table_->iallgather(comm, send.data, 1, &part, window.bytes_per_rank,
                                       window.offset, window.bytes, send.memory, request);
@@ -73,7 +73,7 @@ class CollNetAdapter final : public Adapter<CollNetApi, Table, kVersion> {
 
   NcclResult ireducescatter(void* comm, CollBuffer send, CollBuffer recv, Window window, int type,
                             int op, void** request) override {
-    if constexpr (requires(Table* table) { table->ireducescatter; }) {
+    if constexpr (requires(Table * table) { table->ireducescatter; }) {
       auto part = part_of(send, window);
       return this->table_->ireducescatter(comm, 1, &part, recv.data, window.bytes_per_rank,
                                           window.offset, window.bytes, type, op, recv.memory,

@@ -10,18 +10,18 @@
 
 namespace thinwire::perf {
 
-inline constexpr int kGroupChannels = 8;   // channels that one call covers
-inline constexpr int kStepsInFlight = 8;   // calls in flight per group
+inline constexpr int kGroupChannels = 8;  // channels that one call covers
+inline constexpr int kStepsInFlight = 8;  // calls in flight per group
 
 // One call of iallreduce, iallgather or ireducescatter. Offsets are from the user's buffers.
 struct CollNetCall {
   int group = 0;
   std::size_t send_offset = 0;
-  std::size_t send_bytes = 0;   // of the tensor; an all-reduce call may cover more than that
+  std::size_t send_bytes = 0;  // of the tensor; an all-reduce call may cover more than that
   std::size_t recv_offset = 0;
   std::size_t recv_bytes = 0;
-  std::size_t call_bytes = 0;   // all-reduce: what the plugin is told to reduce
-  Window window;                // the other two
+  std::size_t call_bytes = 0;      // all-reduce: what the plugin is told to reduce
+  Window window;                   // the other two
   std::size_t staging_offset = 0;  // in each half of the staging memory
 };
 
@@ -31,8 +31,8 @@ struct CollNetParameters {
   int ranks = 1;
   std::size_t bytes = 0;  // all-reduce: of the vector; else of one rank's part
   int channels = 1;
-  std::size_t chunk_bytes = 0;      // 0: chunk_of()
-  bool registered = false;          // user buffers: exact sizes, max_call_bytes a call
+  std::size_t chunk_bytes = 0;  // 0: chunk_of()
+  bool registered = false;      // user buffers: exact sizes, max_call_bytes a call
   std::size_t max_call_bytes = 0;
 };
 

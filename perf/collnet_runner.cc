@@ -60,8 +60,8 @@ bool CollNetRunner::supports(const Work& work) {
   if (!reduces(work.collective)) return true;
   int supported = 0;
   nccl_check(api_,
-             api_.reduce_support(static_cast<int>(work.type),
-                                 static_cast<int>(network_op(work.op)), &supported),
+             api_.reduce_support(static_cast<int>(work.type), static_cast<int>(network_op(work.op)),
+                                 &supported),
              "reduceSupport");
   return supported != 0;
 }

@@ -53,8 +53,8 @@ class NcclLibrary {
   void check_cuda(int result, const char* call) const;
   void check_nccl(int result, const char* call) const;
 
-  static constexpr int kNotReady = 600;  // cudaErrorNotReady
-  static constexpr int kCopyDefault = 4; // cudaMemcpyDefault
+  static constexpr int kNotReady = 600;   // cudaErrorNotReady
+  static constexpr int kCopyDefault = 4;  // cudaMemcpyDefault
 
  private:
   void* cuda_ = nullptr;

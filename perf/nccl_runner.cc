@@ -40,9 +40,8 @@ NcclRunner::NcclRunner(const Options& options, Session& session, Watch& watch)
   const auto ids = session_.all_gather({id.bytes, sizeof id.bytes});
   std::memcpy(id.bytes, ids[0].data(), std::min(sizeof id.bytes, ids[0].size()));
   session_.agree([&] {
-    library_->check_nccl(
-        library_->comm_init_rank(&comm_, session_.ranks(), id, session_.rank()),
-        "ncclCommInitRank");
+    library_->check_nccl(library_->comm_init_rank(&comm_, session_.ranks(), id, session_.rank()),
+                         "ncclCommInitRank");
   });
 }
 
@@ -97,8 +96,8 @@ void NcclRunner::exchange(void* send, void* recv) {
   const int left = (session_.rank() + ranks - 1) % ranks;
   const int type = static_cast<int>(work_.type);
   library_->check_nccl(library_->group_start(), "ncclGroupStart");
-  library_->check_nccl(
-      library_->send(send, work_.shape.call_count, type, right, comm_, stream_), "ncclSend");
+  library_->check_nccl(library_->send(send, work_.shape.call_count, type, right, comm_, stream_),
+                       "ncclSend");
   library_->check_nccl(library_->recv(recv, work_.shape.call_count, type, left, comm_, stream_),
                        "ncclRecv");
   library_->check_nccl(library_->group_end(), "ncclGroupEnd");
@@ -112,8 +111,8 @@ void NcclRunner::enqueue() {
   const int op = static_cast<int>(work_.op);
   switch (work_.collective) {
     case Collective::all_reduce:
-      return library_->check_nccl(
-          library_->all_reduce(send, recv, count, type, op, comm_, stream_), "ncclAllReduce");
+      return library_->check_nccl(library_->all_reduce(send, recv, count, type, op, comm_, stream_),
+                                  "ncclAllReduce");
     case Collective::all_gather:
       return library_->check_nccl(library_->all_gather(send, recv, count, type, comm_, stream_),
                                   "ncclAllGather");

@@ -58,7 +58,8 @@ void add_choice(CLI::App& app, const char* flags, Choice& target, const Choices<
 }
 
 void add_common(CLI::App& app, Options& o, Texts& t) {
-  app.add_option("-b,--minbytes", t.min_bytes, "smallest size [32M; wire_probe: bytes per iteration, 64M]");
+  app.add_option("-b,--minbytes", t.min_bytes,
+                 "smallest size [32M; wire_probe: bytes per iteration, 64M]");
   app.add_option("-n,--iters", o.iterations, "timed iterations")->check(CLI::Range(1, 1000000000));
   app.add_option("-w,--warmup_iters", o.warmup, "warm-up iterations")
       ->check(CLI::Range(0, 1000000000));

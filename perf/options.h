@@ -53,7 +53,7 @@ struct Options {
   bool reference = false;
   bool separate_hosts = false;
   std::string congestion;  // TCP congestion control of wire_probe and --reference
-  bool spin = false;  // poll without ever sleeping
+  bool spin = false;       // poll without ever sleeping
   int timeout_s = 300;
   int grace_s = 15;
 

@@ -89,8 +89,7 @@ void PlainFlow::wait(bool out, bool in) {
   watch_.idle();
 }
 
-void PlainFlow::stream(const std::byte* out, std::byte* in, std::size_t bytes, int send,
-                       int recv) {
+void PlainFlow::stream(const std::byte* out, std::byte* in, std::size_t bytes, int send, int recv) {
   if (bytes == 0) return;
   Progress sending{static_cast<std::size_t>(send), 0};
   Progress receiving{static_cast<std::size_t>(recv), 0};

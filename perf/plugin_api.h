@@ -23,7 +23,7 @@ struct DeviceProperties {
   int speed_mbps = 0;
   int max_recvs = 1;
   bool host_memory = true;
-  std::size_t max_p2p_bytes = std::size_t{1} << 30;        // NCCL's caps where a table has none
+  std::size_t max_p2p_bytes = std::size_t{1} << 30;  // NCCL's caps where a table has none
   std::size_t max_collective_bytes = std::size_t{1} << 29;
 };
 

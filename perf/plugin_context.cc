@@ -7,8 +7,8 @@ PluginContext::PluginContext(const Options& options, const PluginEnvironment& en
     : session(the_session), watch(the_watch) {
   const tw_nccl_logger_t logger = environment.verbose ? verbose_logger() : warning_logger();
   session.agree([&] {
-    library_ = std::make_unique<PluginLibrary>(options.plugin, environment.net_plugin,
-                                               options.interface);
+    library_ =
+        std::make_unique<PluginLibrary>(options.plugin, environment.net_plugin, options.interface);
     NetApi& net_api = library_->net();
     nccl_check(net_api, net_api.init(logger), "init");
     net_ready_ = true;

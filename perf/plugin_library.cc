@@ -48,8 +48,7 @@ void print_log(bool everything, tw_nccl_log_level_t level, const char* format, v
 }
 
 template <bool kEverything>
-void log_line(tw_nccl_log_level_t level, unsigned long, const char*, int, const char* format,
-              ...) {
+void log_line(tw_nccl_log_level_t level, unsigned long, const char*, int, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   print_log(kEverything, level, format, arguments);
@@ -96,7 +95,8 @@ PluginLibrary::~PluginLibrary() {
 }
 
 std::optional<std::uint64_t> PluginLibrary::bytes_sent() const {
-  const auto read = reinterpret_cast<thinwire_counters_v1_fn>(dlsym(handle_, "thinwireCounters_v1"));
+  const auto read =
+      reinterpret_cast<thinwire_counters_v1_fn>(dlsym(handle_, "thinwireCounters_v1"));
   if (read == nullptr) return std::nullopt;
   thinwire_counters_v1_t counters{};
   counters.size = sizeof counters;

@@ -20,10 +20,10 @@ struct Measurement {
   std::string first_wrong;            // "rank 1: element 17: got 3, expected 4"
   std::optional<double> max_error;    // lossy only, worst rank
   std::optional<double> rms_error;
-  std::optional<double> wire_bytes;   // per sending rank and iteration, their mean
-  std::optional<std::uint64_t> hash;  // of the first receiving rank's output
-  std::optional<bool> hashes_equal;   // only where all outputs are to be equal
-  std::optional<double> reference_us; // the plain TCP stream's time
+  std::optional<double> wire_bytes;    // per sending rank and iteration, their mean
+  std::optional<std::uint64_t> hash;   // of the first receiving rank's output
+  std::optional<bool> hashes_equal;    // only where all outputs are to be equal
+  std::optional<double> reference_us;  // the plain TCP stream's time
 };
 
 struct Row {
@@ -44,7 +44,7 @@ struct RankInfo {
 };
 
 struct Summary {
-  std::int64_t out_of_bounds = 0;   // measurements with wrong elements or unequal hashes
+  std::int64_t out_of_bounds = 0;  // measurements with wrong elements or unequal hashes
   double average_bus_bandwidth = 0;
 };
 

@@ -73,9 +73,9 @@ bool RingChannel::process_next() {
   if (slice.send && sends_.full()) return false;
   const std::size_t slot = recv_consumed_ % kSlots;
   if (slice.recv && static_cast<std::size_t>(arrived_bytes_[slot]) != slice.bytes) {
-    throw Failure(ExitCode::runtime_error,
-                  "a message of " + std::to_string(arrived_bytes_[slot]) + " bytes arrived where " +
-                      std::to_string(slice.bytes) + " were expected");
+    throw Failure(ExitCode::runtime_error, "a message of " + std::to_string(arrived_bytes_[slot]) +
+                                               " bytes arrived where " +
+                                               std::to_string(slice.bytes) + " were expected");
   }
   combine(slice, recv_slots_.data() + slot * slice_bytes_,
           send_slots_.data() + sent_ % kSlots * slice_bytes_);
@@ -90,10 +90,9 @@ bool RingChannel::process_next() {
 bool RingChannel::post_send() {
   void* request = nullptr;
   std::byte* slot = send_slots_.data() + sent_ % kSlots * slice_bytes_;
-  nccl_check(
-      net_,
-      net_.isend(link_.send(), slot, waiting_bytes_, rank_, send_memory_.memory(), &request),
-      "isend");
+  nccl_check(net_,
+             net_.isend(link_.send(), slot, waiting_bytes_, rank_, send_memory_.memory(), &request),
+             "isend");
   if (request == nullptr) return false;
   sends_.push(request);
   ++sent_;

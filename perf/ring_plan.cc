@@ -108,9 +108,9 @@ std::vector<RingSlice> ring_plan(const RingParameters& parameters) {
 }
 
 Share channel_share(std::size_t bytes, int index, int channels) {
-  const std::size_t each =
-      round_up((bytes + static_cast<std::size_t>(channels) - 1) / static_cast<std::size_t>(channels),
-               kAlignment);
+  const std::size_t each = round_up(
+      (bytes + static_cast<std::size_t>(channels) - 1) / static_cast<std::size_t>(channels),
+      kAlignment);
   const std::size_t begin = std::min(bytes, each * static_cast<std::size_t>(index));
   return {begin, std::min(bytes, begin + each)};
 }

@@ -16,7 +16,7 @@ struct RingSlice {
   bool input = false;
   bool output = false;
   bool send = false;
-  bool last_reduction = false;  // averages are scaled here
+  bool last_reduction = false;    // averages are scaled here
   std::size_t input_offset = 0;   // in the send buffer
   std::size_t output_offset = 0;  // in the receive buffer
   std::size_t bytes = 0;

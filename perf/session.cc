@@ -179,8 +179,7 @@ std::vector<std::string> Session::all_gather(std::string_view mine) {
 
 std::vector<double> Session::all_gather(double mine) {
   std::vector<double> values;
-  for (const std::string& text :
-       all_gather({reinterpret_cast<const char*>(&mine), sizeof mine})) {
+  for (const std::string& text : all_gather({reinterpret_cast<const char*>(&mine), sizeof mine})) {
     double value = 0;
     std::memcpy(&value, text.data(), std::min(sizeof value, text.size()));
     values.push_back(value);
@@ -217,7 +216,8 @@ std::optional<std::string> Session::lost_peer() {
 
 void Session::settle(const std::optional<Failure>& mine) {
   std::string text;
-  if (mine) text = static_cast<char>('0' + static_cast<int>(mine->code())) + std::string(mine->what());
+  if (mine)
+    text = static_cast<char>('0' + static_cast<int>(mine->code())) + std::string(mine->what());
   const std::vector<std::string> all = all_gather(text);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].empty()) continue;

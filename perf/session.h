@@ -19,9 +19,9 @@ namespace thinwire::perf {
 struct SessionPlan {
   int rank = 0;
   int ranks = 1;
-  HostPort rendezvous;       // where rank 0 listens
-  int listener_fd = -1;      // rank 0: already listening there; -1: Session listens itself
-  double timeout_s = 300;    // for joining and for each collective call; 0: for ever
+  HostPort rendezvous;     // where rank 0 listens
+  int listener_fd = -1;    // rank 0: already listening there; -1: Session listens itself
+  double timeout_s = 300;  // for joining and for each collective call; 0: for ever
 };
 
 class Session {

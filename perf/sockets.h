@@ -55,7 +55,7 @@ Socket connect_to(const HostPort& where, Deadline deadline);
 // -1 inside where nobody has connected yet; never blocks.
 Socket try_accept(const Socket& listener);
 
-HostPort bound_to(const Socket& socket);       // its own address
+HostPort bound_to(const Socket& socket);  // its own address
 void set_no_delay(const Socket& socket);
 // Sets TCP_CONGESTION; nothing where `name` is empty.
 void set_congestion(const Socket& socket, const std::string& name);

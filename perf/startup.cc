@@ -47,9 +47,8 @@ int start(Program program, Collective collective, int argc, char** argv,
   const Log log(&print_warning);
   const Result<LauncherInfo> launcher = launcher_info(environment, log);
   if (!launcher.ok()) return static_cast<int>(ExitCode::usage);
-  return static_cast<int>(run_ranks(startup.options, launcher.value(), [&](Session& session) {
-    return body(startup, session);
-  }));
+  return static_cast<int>(run_ranks(startup.options, launcher.value(),
+                                    [&](Session& session) { return body(startup, session); }));
 }
 
 }  // namespace thinwire::perf

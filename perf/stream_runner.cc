@@ -34,7 +34,8 @@ Peers peers_of(Pattern pattern, int rank, int ranks) {
 int stream_copies(const Options& options, std::size_t bytes) {
   if (options.pattern != Pattern::pair || bytes == 0) return 1;
   const std::size_t fitting = std::max<std::size_t>(1, kMaxFootprint / bytes);
-  return static_cast<int>(std::min<std::size_t>(fitting, static_cast<std::size_t>(options.outstanding)));
+  return static_cast<int>(
+      std::min<std::size_t>(fitting, static_cast<std::size_t>(options.outstanding)));
 }
 
 StreamRunner::StreamRunner(const Options& options, PluginContext& context)
@@ -45,16 +46,16 @@ StreamRunner::StreamRunner(const Options& options, PluginContext& context)
       sends_(context.net(), static_cast<std::size_t>(options.outstanding)),
       recvs_(context.net(), static_cast<std::size_t>(options.outstanding)) {
   if (context_.session.ranks() == 1) return;
-  links_ = connect_links(context_.net(), device_.index, peers_, 1, context_.session,
-                         context_.watch);
+  links_ =
+      connect_links(context_.net(), device_.index, peers_, 1, context_.session, context_.watch);
 }
 
 std::string StreamRunner::description() const {
   const std::string chunk = chunk_bytes_ == 0 ? "" : ", chunks of " + std::to_string(chunk_bytes_);
   return "net v" + std::to_string(context_.net().version()) + " of " + context_.net().name() +
          ", device " + std::to_string(device_.index) + " " + device_.properties.name + ", " +
-         name_of(options_.pattern) + ", " + std::to_string(options_.outstanding) +
-         " outstanding" + chunk;
+         name_of(options_.pattern) + ", " + std::to_string(options_.outstanding) + " outstanding" +
+         chunk;
 }
 
 void StreamRunner::attach(Pages& send, Pages& recv) {
@@ -66,7 +67,7 @@ void StreamRunner::attach(Pages& send, Pages& recv) {
 void StreamRunner::begin(const Work& work) {
   work_ = work;
   const std::size_t bytes = work.send_bytes();
-  const std::size_t wanted = options_.chunk_bytes != 0       ? options_.chunk_bytes
+  const std::size_t wanted = options_.chunk_bytes != 0           ? options_.chunk_bytes
                              : options_.pattern == Pattern::ring ? kNcclP2pChunk
                                                                  : bytes;
   chunk_bytes_ = std::min(std::max<std::size_t>(wanted, 1), device_.properties.max_p2p_bytes);
@@ -94,8 +95,8 @@ bool StreamRunner::progress_sends() {
     void* request = nullptr;
     nccl_check(net,
                net.isend(links_[0].send(), work_.send + offset_of(sending_.posted),
-                         bytes_of(sending_.posted), context_.session.rank(),
-                         send_memory_->memory(), &request),
+                         bytes_of(sending_.posted), context_.session.rank(), send_memory_->memory(),
+                         &request),
                "isend");
     if (request == nullptr) break;
     sends_.push(request);
@@ -120,11 +121,11 @@ bool StreamRunner::progress_recvs() {
   }
   while (receiving_.posted < receiving_.total && !recvs_.full()) {
     void* request = nullptr;
-    nccl_check(net,
-               net.irecv(links_[0].recv(), work_.recv + offset_of(receiving_.posted),
-                         bytes_of(receiving_.posted), peers_.recv_from, recv_memory_->memory(),
-                         &request),
-               "irecv");
+    nccl_check(
+        net,
+        net.irecv(links_[0].recv(), work_.recv + offset_of(receiving_.posted),
+                  bytes_of(receiving_.posted), peers_.recv_from, recv_memory_->memory(), &request),
+        "irecv");
     if (request == nullptr) break;
     recvs_.push(request);
     ++receiving_.posted;

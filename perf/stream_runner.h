@@ -29,7 +29,9 @@ class StreamRunner final : public Runner {
   std::string description() const override;
   bool has_in_place() const override { return false; }
   int copies(std::size_t bytes) const override { return stream_copies(options_, bytes); }
-  int messages_per_iteration() const override { return options_.pattern == Pattern::pingpong ? 2 : 1; }
+  int messages_per_iteration() const override {
+    return options_.pattern == Pattern::pingpong ? 2 : 1;
+  }
   void attach(Pages& send, Pages& recv) override;
   void begin(const Work& work) override;
   void run(int iterations) override;

@@ -71,11 +71,12 @@ std::string fitted(double value, int width) {
 std::string preamble_text(const Options& o, const RunInfo& info) {
   const bool by_factor = o.step_factor > 1;
   std::string text = "# Collective test starting: " + info.program + "\n";
-  text += format("# nThread 1 nGpus %d minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %d "
-                 "iters: %d agg iters: 1 validation: %d graph: 0\n",
-                 o.local_ranks, o.min_bytes, o.max_bytes,
-                 by_factor ? static_cast<std::size_t>(o.step_factor) : o.step_bytes,
-                 by_factor ? "factor" : "bytes", o.warmup, o.iterations, o.check);
+  text += format(
+      "# nThread 1 nGpus %d minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %d "
+      "iters: %d agg iters: 1 validation: %d graph: 0\n",
+      o.local_ranks, o.min_bytes, o.max_bytes,
+      by_factor ? static_cast<std::size_t>(o.step_factor) : o.step_bytes,
+      by_factor ? "factor" : "bytes", o.warmup, o.iterations, o.check);
   text += "# " + info.transport + "\n";
   if (!info.plugin_path.empty()) text += "# Plugin: " + info.plugin_path + "\n";
   text += "# Bytes sent are counted by: " + info.wire_source + "\n#\n# Using devices\n";
@@ -87,9 +88,10 @@ std::string preamble_text(const Options& o, const RunInfo& info) {
 }
 
 std::string header_text(const TableColumns& columns) {
-  std::string text = format("#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                "
-                            "       in-place          \n",
-                            "", "", "", "", "");
+  std::string text = format(
+      "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                "
+      "       in-place          \n",
+      "", "", "", "", "");
   text += format("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s", "size",
                  "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time",
                  "algbw", "busbw", "#wrong");
@@ -103,9 +105,9 @@ std::string header_text(const TableColumns& columns) {
 }
 
 std::string row_text(const Row& row, int root, const TableColumns& columns) {
-  std::string text = format("%12zu  %12zu  %8s  %6s  %6d", row.bytes, row.count,
-                            thinwire::name_of(row.type), row.has_op ? name_of(row.op) : "none",
-                            root);
+  std::string text =
+      format("%12zu  %12zu  %8s  %6s  %6d", row.bytes, row.count, thinwire::name_of(row.type),
+             row.has_op ? name_of(row.op) : "none", root);
   text += measured_text(row.out_of_place) + measured_text(row.in_place);
   if (row.out_of_place) text += own_columns(*row.out_of_place, row.bytes, columns);
   return text + "\n";
@@ -113,9 +115,9 @@ std::string row_text(const Row& row, int root, const TableColumns& columns) {
 
 std::string footer_text(const RunInfo& info, const std::vector<Row>& rows) {
   const Summary summary = summarize(rows);
-  std::string text =
-      format("# %-20s : %lld %s\n", "Out of bounds values",
-             static_cast<long long>(summary.out_of_bounds), summary.out_of_bounds ? "FAILED" : "OK");
+  std::string text = format("# %-20s : %lld %s\n", "Out of bounds values",
+                            static_cast<long long>(summary.out_of_bounds),
+                            summary.out_of_bounds ? "FAILED" : "OK");
   text += format("# %-20s : %g \n#\n", "Avg bus bandwidth", summary.average_bus_bandwidth);
   for (const Row& row : rows) {
     for (const auto* measured : {&row.out_of_place, &row.in_place}) {

@@ -11,9 +11,9 @@ namespace thinwire::perf {
 
 struct RunInfo {
   std::string program;
-  std::string transport;   // Runner::description()
+  std::string transport;  // Runner::description()
   std::string plugin_path;
-  std::string wire_source; // TrafficMeter::source()
+  std::string wire_source;  // TrafficMeter::source()
   std::vector<RankInfo> ranks;
 };
 

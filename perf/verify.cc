@@ -32,8 +32,7 @@ void compare_bits(const Payload& payload, const unsigned char* got, const unsign
   }
 }
 
-void verify_exact(const Payload& payload, int rank, const unsigned char* result,
-                  Verdict& verdict) {
+void verify_exact(const Payload& payload, int rank, const unsigned char* result, Verdict& verdict) {
   const std::size_t size = element_bytes(payload.type);
   std::vector<unsigned char> expected(kBlock * size);
   for (std::size_t first = 0; first < payload.shape.recv_count; first += kBlock) {
@@ -56,8 +55,7 @@ void for_each_pair(const Payload& payload, int rank, const unsigned char* result
   }
 }
 
-void verify_lossy(const Payload& payload, int rank, const unsigned char* result,
-                  Verdict& verdict) {
+void verify_lossy(const Payload& payload, int rank, const unsigned char* result, Verdict& verdict) {
   double largest = 0;
   double largest_error = 0;
   double squares = 0;

@@ -26,8 +26,7 @@ struct Goodput {
 constexpr std::size_t kMessageBytes = 256 << 10;
 
 double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 Goodput measure(const Options& options, PlainFlow& flow, Session& session) {

@@ -1,6 +1,7 @@
 #include "plugin/plugin.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "plugin/counters.h"
@@ -36,6 +37,11 @@ Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
   if (const Status found = plugin->find_devices(); !found.ok()) return found;
   plugin->workers_ =
       std::make_unique<Workers>(worker_threads(plugin->config_), worker_idle_us(plugin->config_));
+  if (const Status started = plugin->workers_->started(); !started.ok()) {
+    THINWIRE_WARN(log, "THINWIRE_WORKERS: cannot start %d threads: %s",
+                  worker_threads(plugin->config_), std::strerror(started.native()));
+    return started;
+  }
   return plugin;
 }
 

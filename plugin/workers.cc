@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace thinwire::plugin {
 
@@ -14,7 +15,12 @@ constexpr int kSpins = 64;
 
 Workers::Workers(int threads, std::int64_t idle_us) : idle_us_(idle_us) {
   for (int i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
-  for (auto& lane : lanes_) lane->thread = std::thread([this, &lane] { run(*lane); });
+  try {
+    for (auto& lane : lanes_) lane->thread = std::thread([this, &lane] { run(*lane); });
+  } catch (const std::system_error& error) {
+    started_ = Status(Code::system_error, "cannot start a worker thread", error.code().value());
+    stop();
+  }
 }
 
 void Workers::stop() {
@@ -30,7 +36,7 @@ void Workers::stop() {
       lane->stopping = true;
     }
     lane->wake.notify_all();
-    lane->thread.join();
+    if (lane->thread.joinable()) lane->thread.join();
   }
   lanes_.clear();
 }

@@ -12,12 +12,16 @@
 #include <thread>
 #include <vector>
 
+#include "base/status.h"
+
 namespace thinwire::plugin {
 
 class Workers {
  public:
-  // `threads` may be 0. An idle worker wakes every `idle_us`, or when kicked.
+  // `threads` may be 0. An idle worker wakes every `idle_us`, or when kicked. Where the system
+  // refuses a thread there are none, and started() says why.
   Workers(int threads, std::int64_t idle_us);
+  Status started() const { return started_; }
   ~Workers() { stop(); }
 
   // Joins every thread, except in a forked child, which has none. Idempotent.
@@ -49,6 +53,7 @@ class Workers {
   };
   void run(Lane& lane) const;
 
+  Status started_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::size_t next_lane_ = 0;
   std::mutex mutex_;

@@ -75,8 +75,10 @@ class TagMatcher {
   }
 
   void forget(typename Tags::iterator at) {
-    if (spare_nodes_.size() < kMaxSpareNodes) spare_nodes_.push_back(tags_.extract(at));
-    else tags_.erase(at);
+    if (spare_nodes_.size() < kMaxSpareNodes)
+      spare_nodes_.push_back(tags_.extract(at));
+    else
+      tags_.erase(at);
   }
 
   Tags tags_;

@@ -66,10 +66,10 @@ struct Capabilities {
 
 // Sums over an Endpoint's life.
 struct Counters {
-  std::uint64_t bytes_sent = 0;      // on the wire, headers included
-  std::uint64_t payload_sent = 0;    // messages' bytes
+  std::uint64_t bytes_sent = 0;    // on the wire, headers included
+  std::uint64_t payload_sent = 0;  // messages' bytes
   std::uint64_t messages_sent = 0;
-  std::uint64_t unexpected_bytes = 0;  // arrived before their receive was posted, copied once more
+  std::uint64_t unexpected_bytes = 0;   // arrived before their receive was posted, copied once more
   std::uint64_t strangers_refused = 0;  // connections to a listener without its token
 };
 
@@ -91,8 +91,8 @@ class Connection {
 
   // Starts sending `bytes` (0 allowed) from `data`, which stays untouched until the completion
   // with `cookie` is polled. would_block: no room now, nothing was taken.
-  virtual Status post_send(const void* data, std::size_t bytes, std::uint64_t tag,
-                           MemoryKey memory, std::uint64_t cookie) = 0;
+  virtual Status post_send(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
+                           std::uint64_t cookie) = 0;
 
   // Posts 1..kMaxGroupedReceives buffers that complete together once each got its message.
   virtual Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) = 0;

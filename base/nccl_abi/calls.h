@@ -68,14 +68,12 @@ typedef tw_nccl_result_t (*tw_nccl_coll_connect_v6_fn)(void* handles[], int nran
                                                        void* listenComm, void** collComm);
 typedef tw_nccl_result_t (*tw_nccl_reduce_support_v6_fn)(tw_nccl_data_type_t dataType,
                                                          tw_nccl_op_t redOp, int* supported);
-typedef tw_nccl_result_t (*tw_nccl_iallreduce_v6_fn)(void* collComm, void* sendData,
-                                                     void* recvData, int count,
-                                                     tw_nccl_data_type_t dataType,
+typedef tw_nccl_result_t (*tw_nccl_iallreduce_v6_fn)(void* collComm, void* sendData, void* recvData,
+                                                     int count, tw_nccl_data_type_t dataType,
                                                      tw_nccl_op_t redOp, void* sendMhandle,
                                                      void* recvMhandle, void** request);
-typedef tw_nccl_result_t (*tw_nccl_iallreduce_v9_fn)(void* collComm, void* sendData,
-                                                     void* recvData, size_t count,
-                                                     tw_nccl_data_type_t dataType,
+typedef tw_nccl_result_t (*tw_nccl_iallreduce_v9_fn)(void* collComm, void* sendData, void* recvData,
+                                                     size_t count, tw_nccl_data_type_t dataType,
                                                      tw_nccl_op_t redOp, void* sendMhandle,
                                                      void* recvMhandle, void** request);
 typedef tw_nccl_result_t (*tw_nccl_coll_iflush_v6_fn)(void* collComm, void* data, int size,

@@ -54,8 +54,7 @@ typedef tw_nccl_result_t (*tw_nccl_net_init_v11_fn)(void** ctx, uint64_t commId,
                                                     tw_nccl_profiler_callback_t profFunction);
 typedef tw_nccl_result_t (*tw_nccl_get_properties_v11_fn)(int dev,
                                                           tw_nccl_net_properties_v11_t* props);
-typedef tw_nccl_result_t (*tw_nccl_set_net_attr_v11_fn)(void* ctx,
-                                                        tw_nccl_net_attr_v11_t* netAttr);
+typedef tw_nccl_result_t (*tw_nccl_set_net_attr_v11_fn)(void* ctx, tw_nccl_net_attr_v11_t* netAttr);
 
 typedef struct tw_nccl_net_v11 {
   const char* name;

@@ -42,8 +42,8 @@ typedef struct tw_nccl_net_v7 {
   tw_nccl_close_v6_fn closeSend;
   tw_nccl_close_v6_fn closeRecv;
   tw_nccl_close_v6_fn closeListen;
-  tw_nccl_get_device_mr_v7_fn getDeviceMr;      /* may be null */
-  tw_nccl_irecv_consumed_v7_fn irecvConsumed;   /* may be null */
+  tw_nccl_get_device_mr_v7_fn getDeviceMr;    /* may be null */
+  tw_nccl_irecv_consumed_v7_fn irecvConsumed; /* may be null */
 } tw_nccl_net_v7_t;
 
 typedef struct tw_nccl_collnet_v7 {

@@ -54,8 +54,7 @@ typedef struct tw_nccl_net_sge_v8 {
   uint32_t size;
 } tw_nccl_net_sge_v8_t;
 
-typedef tw_nccl_result_t (*tw_nccl_iallgather_v8_fn)(void* collComm, void* sendData,
-                                                     int nRecvParts,
+typedef tw_nccl_result_t (*tw_nccl_iallgather_v8_fn)(void* collComm, void* sendData, int nRecvParts,
                                                      tw_nccl_net_sge_v8_t* recvParts,
                                                      size_t bytesPerRank, size_t windowOffset,
                                                      size_t windowBytes, void* sendMhandle,

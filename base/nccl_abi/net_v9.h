@@ -69,8 +69,7 @@ typedef struct tw_nccl_net_sge_v9 {
   size_t size;
 } tw_nccl_net_sge_v9_t;
 
-typedef tw_nccl_result_t (*tw_nccl_iallgather_v9_fn)(void* collComm, void* sendData,
-                                                     int nRecvParts,
+typedef tw_nccl_result_t (*tw_nccl_iallgather_v9_fn)(void* collComm, void* sendData, int nRecvParts,
                                                      tw_nccl_net_sge_v9_t* recvParts,
                                                      size_t bytesPerRank, size_t windowOffset,
                                                      size_t windowBytes, void* sendMhandle,

@@ -42,11 +42,12 @@ void ask_for_compression(const std::string& codec) {
 }
 
 void print_preamble(const TrainerOptions& options, const PluginContext& context) {
-  std::printf("# %d ranks, digits 64-%zu-10, %d epochs, batch %zu, learning rate %g, momentum %g, "
-              "seed %" PRIu64 "\n",
-              context.session.ranks(), options.hidden, options.epochs, options.batch,
-              static_cast<double>(options.learning_rate), static_cast<double>(options.momentum),
-              options.seed);
+  std::printf(
+      "# %d ranks, digits 64-%zu-10, %d epochs, batch %zu, learning rate %g, momentum %g, "
+      "seed %" PRIu64 "\n",
+      context.session.ranks(), options.hidden, options.epochs, options.batch,
+      static_cast<double>(options.learning_rate), static_cast<double>(options.momentum),
+      options.seed);
   std::printf("# gradients through %s", context.path().c_str());
   if (!options.compress.empty()) {
     std::printf(", THINWIRE_COMPRESS=%s THINWIRE_COMPRESS_MIN_BYTES=0", options.compress.c_str());

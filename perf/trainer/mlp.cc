@@ -66,7 +66,8 @@ void Mlp::add_gradient(const Image& image, std::span<float> gradient) {
   }
   for (std::size_t p = 0; p < kPixels; ++p) {
     float* row = &gradient[p * hidden_.size()];
-    for (std::size_t h = 0; h < hidden_.size(); ++h) row[h] += image.pixels[p] * hidden_gradient_[h];
+    for (std::size_t h = 0; h < hidden_.size(); ++h)
+      row[h] += image.pixels[p] * hidden_gradient_[h];
   }
 }
 

@@ -18,14 +18,12 @@ template <class Sge>
 bool translate_parts(int count, const Sge* source, Parts* target) {
   if (count < 0 || count > kMaxParts) return false;
   for (int i = 0; i < count; ++i) {
-    (*target)[static_cast<std::size_t>(i)] = {source[i].address, source[i].size,
-                                              source[i].mhandle};
+    (*target)[static_cast<std::size_t>(i)] = {source[i].address, source[i].size, source[i].mhandle};
   }
   return true;
 }
 
-inline tw_nccl_result_t coll_init_v11(void** ctx, std::uint64_t comm_id,
-                                      tw_nccl_logger_t logger) {
+inline tw_nccl_result_t coll_init_v11(void** ctx, std::uint64_t comm_id, tw_nccl_logger_t logger) {
   return core_init(Table::collnet, ctx, comm_id, tw_nccl_undefined, logger);
 }
 
@@ -35,18 +33,16 @@ inline tw_nccl_result_t coll_listen_v6(int dev, void* handle, void** listen_comm
 
 inline tw_nccl_result_t coll_iallreduce_v9(void* comm, void* send, void* recv, std::size_t count,
                                            tw_nccl_data_type_t type, tw_nccl_op_t op,
-                                           void* send_mhandle, void* recv_mhandle,
-                                           void** request) {
+                                           void* send_mhandle, void* recv_mhandle, void** request) {
   return coll_iallreduce(comm, send, recv, count, type, op, send_mhandle, recv_mhandle, request);
 }
 
 inline tw_nccl_result_t coll_iallreduce_v6(void* comm, void* send, void* recv, int count,
                                            tw_nccl_data_type_t type, tw_nccl_op_t op,
-                                           void* send_mhandle, void* recv_mhandle,
-                                           void** request) {
+                                           void* send_mhandle, void* recv_mhandle, void** request) {
   if (!is_size(count)) return refuse(request);
-  return coll_iallreduce(comm, send, recv, static_cast<std::size_t>(count), type, op,
-                         send_mhandle, recv_mhandle, request);
+  return coll_iallreduce(comm, send, recv, static_cast<std::size_t>(count), type, op, send_mhandle,
+                         recv_mhandle, request);
 }
 
 template <class Sge>

@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 10 (first in NCCL 2.26; the table is that of version 9).
 #include "base/nccl_abi/net_v10.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

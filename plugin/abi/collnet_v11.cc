@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 11 (first in NCCL 2.28: a context per communicator).
 #include "base/nccl_abi/net_v11.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

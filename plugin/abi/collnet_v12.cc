@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 12 (first in NCCL 2.30: rails and planes).
 #include "base/nccl_abi/net_v12.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 6 (NCCL <= 2.17: all-reduce only).
 #include "base/nccl_abi/net_v6.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

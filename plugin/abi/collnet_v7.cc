@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 7 (first in NCCL 2.19: all-reduce only).
 #include "base/nccl_abi/net_v7.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

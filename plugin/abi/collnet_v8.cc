@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 8 (first in NCCL 2.20: all-gather and reduce-scatter).
 #include "base/nccl_abi/net_v8.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

@@ -1,6 +1,5 @@
 // NCCL's CollNet interface, version 9 (first in NCCL 2.24: size_t counts).
 #include "base/nccl_abi/net_v9.h"
-
 #include "plugin/abi/coll_calls.h"
 
 namespace thinwire::plugin::abi {

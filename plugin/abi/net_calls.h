@@ -16,8 +16,8 @@ inline tw_nccl_result_t net_init_v10(tw_nccl_logger_t logger, tw_nccl_profiler_c
 }
 
 inline tw_nccl_result_t net_init_v11(void** ctx, std::uint64_t comm_id,
-                                     tw_nccl_net_comm_config_v10_t* config,
-                                     tw_nccl_logger_t logger, tw_nccl_profiler_callback_t) {
+                                     tw_nccl_net_comm_config_v10_t* config, tw_nccl_logger_t logger,
+                                     tw_nccl_profiler_callback_t) {
   const int traffic_class = config != nullptr ? config->trafficClass : tw_nccl_undefined;
   return core_init(Table::net, ctx, comm_id, traffic_class, logger);
 }
@@ -87,9 +87,8 @@ inline tw_nccl_result_t net_irecv_v6(void* comm, int n, void** data, int* bytes,
   return net_irecv(comm, n, data, wide.data(), tags, mhandles, request);
 }
 
-inline tw_nccl_result_t net_irecv_v10(void* comm, int n, void** data, std::size_t* bytes,
-                                      int* tags, void** mhandles, void** /*phandles*/,
-                                      void** request) {
+inline tw_nccl_result_t net_irecv_v10(void* comm, int n, void** data, std::size_t* bytes, int* tags,
+                                      void** mhandles, void** /*phandles*/, void** request) {
   return net_irecv(comm, n, data, bytes, tags, mhandles, request);
 }
 

@@ -80,8 +80,8 @@ static int many_rank(struct group* group, void* argument) {
   for (int i = 0; i < kManyRequests; ++i) {
     out[i] = i;
     in[i] = -1;
-    require_success(
-        send_retried(&driver, ring.send, &out[i], sizeof out[i], 1, NULL, &requests[i]), "isend");
+    require_success(send_retried(&driver, ring.send, &out[i], sizeof out[i], 1, NULL, &requests[i]),
+                    "isend");
   }
   for (int i = 0; i < kManyRequests; ++i) {
     void* data = &in[i];
@@ -115,8 +115,8 @@ static void drain_flood(struct driver* driver, struct ring* ring, int expected, 
     void* handle = NULL;
     int done = 0;
     if (receive == NULL && received < expected) {
-      require_success(
-          net_irecv(driver, ring->receive, 1, &target, &room, &tag, &handle, &receive), "irecv");
+      require_success(net_irecv(driver, ring->receive, 1, &target, &room, &tag, &handle, &receive),
+                      "irecv");
     }
     if (receive != NULL) require_success(net_test(driver, receive, &done, NULL), "test");
     received += done;
@@ -179,8 +179,7 @@ static int truncation_rank(struct group* group, void* argument) {
   start(&driver);
   ring_open(&driver, group, &ring);
   if (group->rank == 0) {
-    tw_nccl_result_t result =
-        send_retried(&driver, ring.send, data, sizeof data, 1, NULL, &send);
+    tw_nccl_result_t result = send_retried(&driver, ring.send, data, sizeof data, 1, NULL, &send);
     const double deadline = seconds_now() + kDeadlineSeconds;
     while (result == tw_nccl_success && seconds_now() < deadline) {
       if (send == NULL) {
@@ -228,9 +227,9 @@ static int reuse_rank(struct group* group, void* argument) {
   }
   barrier(group);
   for (int i = 0; i < 3; ++i) {
-    require_success(group->rank == 0 ? net_close_send(&driver, comms[i])
-                                     : net_close_recv(&driver, comms[i]),
-                    "close");
+    require_success(
+        group->rank == 0 ? net_close_send(&driver, comms[i]) : net_close_recv(&driver, comms[i]),
+        "close");
   }
   require_success(net_close_listen(&driver, listen), "closeListen");
   stop(&driver);
@@ -308,9 +307,9 @@ static void misuse_of_windows(struct driver* driver, void* comm) {
   static const struct window kBad[] = {{100, 150, 100}, {100, SIZE_MAX - 3, 8}};
   for (int i = 0; i < 2; ++i) {
     void* request = (void*)(uintptr_t)0x1;
-    require(coll_iallgather(driver, comm, send, recv, kBad[i], NULL, NULL, &request) !=
-                tw_nccl_success,
-            "impossible window %d accepted", i);
+    require(
+        coll_iallgather(driver, comm, send, recv, kBad[i], NULL, NULL, &request) != tw_nccl_success,
+        "impossible window %d accepted", i);
     require(request == NULL, "refused iallgather leaves *request stale");
   }
   void* request = (void*)(uintptr_t)0x1;

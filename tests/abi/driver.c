@@ -136,8 +136,7 @@ static void copy_text(char* target, size_t bytes, const char* source) {
 
 /* The fields before netDeviceType moved in v8 and v9, so each version is read through its own
  * struct; those of v11 and v12 begin as v9 does. */
-static tw_nccl_result_t properties(any_function get, int version, int dev,
-                                   struct device* device) {
+static tw_nccl_result_t properties(any_function get, int version, int dev, struct device* device) {
   union properties got;
   memset(&got, 0xff, sizeof got);
   const tw_nccl_result_t result = ((tw_nccl_get_properties_v12_fn)get)(dev, &got.v12);
@@ -300,8 +299,8 @@ tw_nccl_result_t net_close_listen(struct driver* driver, void* comm) {
 
 tw_nccl_result_t coll_connect(struct driver* driver, void** handles, int ranks, int rank,
                               void* listen_comm, void** comm) {
-  return ((tw_nccl_coll_connect_v6_fn)driver->coll[kCollConnect])(handles, ranks, rank,
-                                                                  listen_comm, comm);
+  return ((tw_nccl_coll_connect_v6_fn)driver->coll[kCollConnect])(handles, ranks, rank, listen_comm,
+                                                                  comm);
 }
 
 tw_nccl_result_t coll_reduce_support(struct driver* driver, int type, int op, int* supported) {
@@ -341,8 +340,8 @@ tw_nccl_result_t coll_ireducescatter(struct driver* driver, void* comm, void* se
   if (driver->version >= 9) {
     tw_nccl_net_sge_v9_t part = {send_mhandle, send, window.bytes};
     return ((tw_nccl_ireducescatter_v9_fn)call)(comm, 1, &part, recv, window.bytes_per_rank,
-                                                window.offset, window.bytes, type, op,
-                                                recv_mhandle, request);
+                                                window.offset, window.bytes, type, op, recv_mhandle,
+                                                request);
   }
   tw_nccl_net_sge_v8_t part = {send_mhandle, send, (uint32_t)window.bytes};
   return ((tw_nccl_ireducescatter_v8_fn)call)(comm, 1, &part, recv, window.bytes_per_rank,

@@ -44,8 +44,8 @@ tw_nccl_result_t core_init(Table table, void** ctx, std::uint64_t comm_id, int t
                  .comm_id = comm_id});
 }
 tw_nccl_result_t core_finalize(Table table, void* ctx) {
-  return record({.name = table == Table::net ? "finalize net" : "finalize collnet",
-                 .context = ctx});
+  return record(
+      {.name = table == Table::net ? "finalize net" : "finalize collnet", .context = ctx});
 }
 tw_nccl_result_t core_devices(Table table, int* count) {
   *count = 3;
@@ -79,10 +79,8 @@ tw_nccl_result_t net_reg_mr_dmabuf(void* comm, void*, std::size_t bytes, int, st
 tw_nccl_result_t net_dereg_mr(void* comm, void* mhandle) {
   return record({.name = "net_dereg_mr", .context = comm, .mhandles = {mhandle}});
 }
-tw_nccl_result_t net_isend(void* comm, const void*, std::size_t bytes, int, void* mhandle,
-                           void**) {
-  return record(
-      {.name = "net_isend", .context = comm, .bytes = {bytes}, .mhandles = {mhandle}});
+tw_nccl_result_t net_isend(void* comm, const void*, std::size_t bytes, int, void* mhandle, void**) {
+  return record({.name = "net_isend", .context = comm, .bytes = {bytes}, .mhandles = {mhandle}});
 }
 tw_nccl_result_t net_irecv(void* comm, int n, void* const* data, const std::size_t* bytes,
                            const int*, void* const* mhandles, void**) {
@@ -111,8 +109,7 @@ tw_nccl_result_t net_close_listen(void* comm) {
   return record({.name = "net_close_listen", .context = comm});
 }
 tw_nccl_result_t net_set_attributes(void* ctx, const Attributes& attributes) {
-  return record(
-      {.name = "net_set_attributes", .context = ctx, .attributes = attributes});
+  return record({.name = "net_set_attributes", .context = ctx, .attributes = attributes});
 }
 
 tw_nccl_result_t coll_listen(void* ctx, int, void*, void**) {
@@ -154,9 +151,7 @@ tw_nccl_result_t coll_iflush(void* comm, void*, std::size_t bytes, void*, void**
 tw_nccl_result_t coll_test(void* request, int*, int*) {
   return record({.name = "coll_test", .context = request});
 }
-tw_nccl_result_t coll_close(void* comm) {
-  return record({.name = "coll_close", .context = comm});
-}
+tw_nccl_result_t coll_close(void* comm) { return record({.name = "coll_close", .context = comm}); }
 tw_nccl_result_t coll_close_listen(void* comm) {
   return record({.name = "coll_close_listen", .context = comm});
 }

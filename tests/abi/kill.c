@@ -156,9 +156,9 @@ static int poison_rank(struct group* group, void* argument) {
   exchange(group, handle, sizeof handle, handles);
   for (int rank = 0; rank < group->ranks; ++rank) pointers[rank] = handles[rank];
   const double begin = seconds_now();
-  require(coll_connect(&driver, pointers, group->ranks, group->rank, listen, &comm) !=
-              tw_nccl_success,
-          "connected although rank %d cannot listen", kVictim);
+  require(
+      coll_connect(&driver, pointers, group->ranks, group->rank, listen, &comm) != tw_nccl_success,
+      "connected although rank %d cannot listen", kVictim);
   const double took = seconds_now() - begin;
   require(took < job->bound_s, "connect took %.1f s to fail", took);
   stop(&driver);

@@ -31,8 +31,7 @@ static void require_pattern(const unsigned char* data, size_t bytes, int seed, c
 
 /* Everyone sends to the next and receives from the previous rank, in a buffer that is larger. */
 static void check_sizes(struct driver* driver, struct group* group, struct ring* ring,
-                        unsigned char* out, unsigned char* in, void* out_handle,
-                        void* in_handle) {
+                        unsigned char* out, unsigned char* in, void* out_handle, void* in_handle) {
   static const size_t kSizes[] = {0, 1, 13, 4096, 65543, 1 << 20, (4 << 20) + 3};
   const int previous = (group->rank + group->ranks - 1) % group->ranks;
   for (size_t at = 0; at < sizeof kSizes / sizeof *kSizes; ++at) {
@@ -46,9 +45,9 @@ static void check_sizes(struct driver* driver, struct group* group, struct ring*
     int* sizes[2] = {&received, at % 2 == 0 ? &sent : NULL};
     fill(out, bytes, group->rank + (int)at);
     memset(in, 0xee, room);
-    require_success(receive_retried(driver, ring->receive, 1, &data, &room, &tag, &in_handle,
-                                    &requests[0]),
-                    "irecv");
+    require_success(
+        receive_retried(driver, ring->receive, 1, &data, &room, &tag, &in_handle, &requests[0]),
+        "irecv");
     require_success(send_retried(driver, ring->send, out, bytes, tag, out_handle, &requests[1]),
                     "isend");
     require_success(net_wait_all(driver, 2, requests, sizes), "test");
@@ -99,8 +98,7 @@ static void check_grouped(struct driver* driver, struct group* group, struct rin
 static void check_flush(struct driver* driver, struct ring* ring, void* data, void* handle) {
   void* request = NULL;
   int bytes = 64;
-  require_success(net_iflush(driver, ring->receive, 1, &data, &bytes, &handle, &request),
-                  "iflush");
+  require_success(net_iflush(driver, ring->receive, 1, &data, &bytes, &handle, &request), "iflush");
   if (request != NULL) require_success(net_wait(driver, request, NULL), "test of a flush");
 }
 

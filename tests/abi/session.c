@@ -94,8 +94,7 @@ tw_nccl_result_t receive_retried(struct driver* driver, void* comm, int n, void*
 }
 
 tw_nccl_result_t all_reduce_retried(struct driver* driver, void* comm, void* send, void* recv,
-                                    size_t count, int type, int op, void* mhandle,
-                                    void** request) {
+                                    size_t count, int type, int op, void* mhandle, void** request) {
   const double deadline = seconds_now() + kDeadlineSeconds;
   tw_nccl_result_t result;
   do {
@@ -157,8 +156,8 @@ tw_nccl_result_t pass_message(struct driver* driver, struct group* group, struct
   void* no_handle = NULL;
   void* requests[2];
   const int previous = (group->rank + group->ranks - 1) % group->ranks;
-  tw_nccl_result_t result = receive_retried(driver, ring->receive, 1, &data, &room, &tag,
-                                            &no_handle, &requests[0]);
+  tw_nccl_result_t result =
+      receive_retried(driver, ring->receive, 1, &data, &room, &tag, &no_handle, &requests[0]);
   if (result == tw_nccl_success) {
     result = send_retried(driver, ring->send, &out, sizeof out, tag, NULL, &requests[1]);
   }
@@ -173,8 +172,8 @@ tw_nccl_result_t all_reduce_checked(struct driver* driver, struct group* group, 
   const int ranks = group->ranks;
   void* request = NULL;
   for (size_t i = 0; i < count; ++i) values[i] = (int32_t)(i % 1000) + group->rank;
-  tw_nccl_result_t result = all_reduce_retried(driver, comm, values, values, count,
-                                               tw_nccl_int32, tw_nccl_sum, NULL, &request);
+  tw_nccl_result_t result = all_reduce_retried(driver, comm, values, values, count, tw_nccl_int32,
+                                               tw_nccl_sum, NULL, &request);
   if (result == tw_nccl_success) result = coll_wait(driver, request, NULL);
   for (size_t i = 0; i < count && result == tw_nccl_success; ++i) {
     const int32_t expected = (int32_t)(i % 1000) * ranks + ranks * (ranks - 1) / 2;

@@ -29,8 +29,7 @@ tw_nccl_result_t send_retried(struct driver* driver, void* comm, void* data, siz
 tw_nccl_result_t receive_retried(struct driver* driver, void* comm, int n, void** data,
                                  size_t* bytes, int* tags, void** mhandles, void** request);
 tw_nccl_result_t all_reduce_retried(struct driver* driver, void* comm, void* send, void* recv,
-                                    size_t count, int type, int op, void* mhandle,
-                                    void** request);
+                                    size_t count, int type, int op, void* mhandle, void** request);
 
 /* Tests until done or failed; `sizes` may be null. fail() after kDeadlineSeconds. */
 tw_nccl_result_t net_wait(struct driver* driver, void* request, int* sizes);

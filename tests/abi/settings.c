@@ -19,19 +19,30 @@ struct setting {
 };
 
 static const struct setting kSettings[] = {
-    {"THINWIRE_COMPRESS", "int9", tw_nccl_invalid_usage,
+    {"THINWIRE_COMPRESS",
+     "int9",
+     tw_nccl_invalid_usage,
      {"THINWIRE_COMPRESS", "int9", "none", "fp16", "int8", NULL}},
-    {"THINWIRE_COMPRES", "int8", tw_nccl_success,
-     {"THINWIRE_COMPRES", "THINWIRE_COMPRESS", NULL}},
-    {"THINWIRE_PEER_TIMEOUT_S", "-5", tw_nccl_invalid_usage,
+    {"THINWIRE_COMPRES", "int8", tw_nccl_success, {"THINWIRE_COMPRES", "THINWIRE_COMPRESS", NULL}},
+    {"THINWIRE_PEER_TIMEOUT_S",
+     "-5",
+     tw_nccl_invalid_usage,
      {"THINWIRE_PEER_TIMEOUT_S", "-5", NULL}},
-    {"THINWIRE_CONNECT_TIMEOUT_S", "99999999999999999999", tw_nccl_invalid_usage,
+    {"THINWIRE_CONNECT_TIMEOUT_S",
+     "99999999999999999999",
+     tw_nccl_invalid_usage,
      {"THINWIRE_CONNECT_TIMEOUT_S", "99999999999999999999", NULL}},
-    {"THINWIRE_PIECE_BYTES", "12abc", tw_nccl_invalid_usage,
+    {"THINWIRE_PIECE_BYTES",
+     "12abc",
+     tw_nccl_invalid_usage,
      {"THINWIRE_PIECE_BYTES", "12abc", NULL}},
-    {"THINWIRE_SCHEDULE", "spiral", tw_nccl_invalid_usage,
+    {"THINWIRE_SCHEDULE",
+     "spiral",
+     tw_nccl_invalid_usage,
      {"THINWIRE_SCHEDULE", "spiral", "ring", "direct", NULL}},
-    {"NCCL_SOCKET_FAMILY", "AF_APPLETALK", tw_nccl_success,
+    {"NCCL_SOCKET_FAMILY",
+     "AF_APPLETALK",
+     tw_nccl_success,
      {"NCCL_SOCKET_FAMILY", "AF_APPLETALK", NULL}},
 };
 
@@ -42,10 +53,10 @@ static int setting_rank(struct group* group, void* argument) {
   setenv(setting->variable, setting->value, 1);
   driver_load(&driver, library, kVersion);
   const tw_nccl_result_t result = driver_init(&driver, record_log);
-  require(result == setting->expected, "%s=%s: init returned %d", setting->variable,
-          setting->value, (int)result);
-  require(logged(tw_nccl_log_warn, setting->words), "%s=%s: no warning says so",
-          setting->variable, setting->value);
+  require(result == setting->expected, "%s=%s: init returned %d", setting->variable, setting->value,
+          (int)result);
+  require(logged(tw_nccl_log_warn, setting->words), "%s=%s: no warning says so", setting->variable,
+          setting->value);
   if (result == tw_nccl_success) driver_finalize(&driver);
   driver_unload(&driver);
   return 0;

@@ -196,8 +196,7 @@ TEST_F(Translation, Send_NegativeSize_RefusedWithNullRequest) {
             tw_nccl_internal_error);
   EXPECT_EQ(request, nullptr);
   EXPECT_EQ(last().name, "");
-  EXPECT_EQ(ncclNetPlugin_v6.isend(kComm, nullptr, INT_MAX, 0, nullptr, &request),
-            tw_nccl_success);
+  EXPECT_EQ(ncclNetPlugin_v6.isend(kComm, nullptr, INT_MAX, 0, nullptr, &request), tw_nccl_success);
   EXPECT_EQ(last().bytes[0], static_cast<std::size_t>(INT_MAX));
 }
 

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -101,6 +102,15 @@ TEST_F(ConfigFile, MissingNamedFile_IsAnError) {
 TEST_F(ConfigFile, NamedFolder_IsAnError) {
   EXPECT_FALSE(
       parse_config_sources({{"THINWIRE_CONF", "/tmp"}}, captured_.log(), path("none")).ok());
+}
+
+TEST_F(ConfigFile, NamedPipe_IsAnErrorAndNoHang) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto parsed =
+      parse_config_sources({{"THINWIRE_CONF", path("pipe")}}, captured_.log(), path("none"));
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.status().code(), Code::invalid_config);
+  EXPECT_THAT(captured_.text(), HasSubstr("not a regular file"));
 }
 
 TEST_F(ConfigFile, EmptyNamedFile_IsFine) {

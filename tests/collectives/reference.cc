@@ -38,8 +38,8 @@ class TileReference {
         tile_elements_(tile_elements(bounded_piece_bytes(options, problem.ranks()), problem.type)),
         tile_(tile),
         outputs_(outputs) {
-    const ScheduleKind kind = choose_schedule(options.schedule, arithmetic_, problem.ranks(),
-                                              offsets_.back() * element_);
+    const ScheduleKind kind =
+        choose_schedule(options.schedule, arithmetic_, problem.ranks(), offsets_.back() * element_);
     for (int rank = 0; rank < problem.ranks(); ++rank) {
       RankState state;
       state.plan = make_plan(kind, problem.collective, rank, problem.ranks());

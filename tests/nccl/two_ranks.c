@@ -208,8 +208,7 @@ static void check_send_receive(struct job* job, size_t count) {
   give(job, count, 0);
   check(nccl.group_start(), "ncclGroupStart");
   check(nccl.send(job->send, count, tw_nccl_float32, next, job->comm, job->stream), "ncclSend");
-  check(nccl.recv(job->recv, count, tw_nccl_float32, previous, job->comm, job->stream),
-        "ncclRecv");
+  check(nccl.recv(job->recv, count, tw_nccl_float32, previous, job->comm, job->stream), "ncclRecv");
   check(nccl.group_end(), "ncclGroupEnd");
   take(job, count);
   for (size_t i = 0; i < count; ++i) expect(job, "send/receive", i, value(i, previous), 0);
@@ -241,8 +240,7 @@ static void run_all(struct job* job) {
 
 int main(int argc, char** argv) {
   if (argc != 6) quit(2, "usage: %s RANK RANKS ID_FILE PLUGIN TOLERANCE", argv[0]);
-  struct job job = {
-      .rank = atoi(argv[1]), .ranks = atoi(argv[2]), .tolerance = atof(argv[5])};
+  struct job job = {.rank = atoi(argv[1]), .ranks = atoi(argv[2]), .tolerance = atof(argv[5])};
   int version = 0;
   bind_libraries();
   check(nccl.get_version(&version), "ncclGetVersion");

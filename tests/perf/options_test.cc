@@ -14,8 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Options parse(std::vector<const char*> arguments,
-              Collective collective = Collective::all_reduce) {
+Options parse(std::vector<const char*> arguments, Collective collective = Collective::all_reduce) {
   arguments.insert(arguments.begin(), "program");
   return parse_options(Program::collective, collective, static_cast<int>(arguments.size()),
                        arguments.data());
@@ -56,9 +55,9 @@ TEST(SizeText, RoundTrip_KeepsTheValue) {
 }
 
 TEST(Options, NcclTestsFlags_AreTaken) {
-  const Options o = parse({"-b", "8", "-e", "64M", "-f", "2", "-n", "5", "-w", "3", "-c", "0",
-                           "-o", "max", "-d", "half", "-r", "1", "-z", "1", "-J", "out.json",
-                           "-g", "4", "-a", "3"});
+  const Options o = parse({"-b", "8",  "-e", "64M",      "-f",  "2",  "-n",   "5",  "-w",
+                           "3",  "-c", "0",  "-o",       "max", "-d", "half", "-r", "1",
+                           "-z", "1",  "-J", "out.json", "-g",  "4",  "-a",   "3"});
   EXPECT_EQ(o.min_bytes, 8u);
   EXPECT_EQ(o.max_bytes, 64u << 20);
   EXPECT_EQ(o.step_factor, 2);
@@ -90,7 +89,8 @@ TEST(Options, BadValues_NameWhatIsAccepted) {
   EXPECT_THAT(usage_error({"-b", "0", "-e", "8", "-f", "2"}), HasSubstr("stays 0"));
   EXPECT_THAT(usage_error({"--chunk", "100"}), HasSubstr("multiples of 64"));
   EXPECT_THAT(usage_error({"--channels", "33"}), HasSubstr("1 to 32"));
-  EXPECT_THAT(usage_error({"--api", "ib"}), HasSubstr("--api: ib is unknown; accepted: net, nccl, collnet"));
+  EXPECT_THAT(usage_error({"--api", "ib"}),
+              HasSubstr("--api: ib is unknown; accepted: net, nccl, collnet"));
   EXPECT_THAT(usage_error({"--registered", "--poison"}), HasSubstr("exact sizes"));
   EXPECT_THAT(usage_error({"--nonsense"}), HasSubstr("--nonsense"));
 }

@@ -142,8 +142,7 @@ TEST(CollNetPlan, Chunks_AreAsNcclChooses) {
   EXPECT_EQ(chunk_of(64u << 20, 8), 131072u);
 }
 
-CollNetParameters parameters_of(Collective collective, int ranks, std::size_t bytes,
-                                int channels) {
+CollNetParameters parameters_of(Collective collective, int ranks, std::size_t bytes, int channels) {
   CollNetParameters p;
   p.collective = collective;
   p.ranks = ranks;

@@ -95,9 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Api, Programs,
 
 TEST(AllReducePerf, EveryTypeAndOperation_IsExact) {
   for (const char* api : {"net", "collnet"}) {
-    const Json report =
-        report_of("all_reduce_perf", "-g 3 -b 20000 -e 20000 -d all -o all --api " +
-                                         std::string(api));
+    const Json report = report_of("all_reduce_perf",
+                                  "-g 3 -b 20000 -e 20000 -d all -o all --api " + std::string(api));
     expect_right(report);
     EXPECT_GE(report["results"].size(), 50u) << api;
   }
@@ -119,8 +118,8 @@ TEST(AllReducePerf, EveryInterfaceVersion_IsRight) {
   for (int version = 6; version <= 12; ++version) {
     const std::string interface = "--interface " + std::to_string(version);
     for (const std::string api : {"net", "collnet"}) {
-      const Json report = report_of("all_reduce_perf",
-                                    "-g 2 -b 100000 -e 100000 --api " + api + " " + interface);
+      const Json report =
+          report_of("all_reduce_perf", "-g 2 -b 100000 -e 100000 --api " + api + " " + interface);
       expect_right(report);
       EXPECT_THAT(report["config"]["transport"].get<std::string>(),
                   HasSubstr(api + " v" + std::to_string(version)));
@@ -165,11 +164,11 @@ TEST(WireProbe, ReportsEveryRank) {
 
 TEST(Launcher, EnvironmentTimesLocalRanks_JoinOneRun) {
   const int port = 20000 + static_cast<int>(getpid()) % 20000;
-  const std::string common = "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
-                             std::to_string(port) + " ";
+  const std::string common =
+      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " ";
   const std::string program = kBin + "/all_reduce_perf -g 2 -b 64K -e 64K -n 2 --plugin " + kPlugin;
-  const Ended ended = run("RANK=1 " + common + program + " & RANK=0 " + common + program +
-                          " && wait $!");
+  const Ended ended =
+      run("RANK=1 " + common + program + " & RANK=0 " + common + program + " && wait $!");
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("Rank  3 Pid"));
 }
@@ -197,7 +196,8 @@ TEST(Errors, NcclWithoutGpu_HasItsOwnStatus) {
 
 // Starts an endless run, kills one rank, and returns how the rest ended.
 Ended kill_one_rank(const std::string& arguments, int victim) {
-  const std::string command = "exec " + kBin + "/all_reduce_perf -g 3 -n 1000000000 -b 1M -e 1M -c 0 --plugin " +
+  const std::string command = "exec " + kBin +
+                              "/all_reduce_perf -g 3 -n 1000000000 -b 1M -e 1M -c 0 --plugin " +
                               kPlugin + " " + arguments + " 2>&1";
   Ended ended;
   FILE* pipe = popen(command.c_str(), "r");

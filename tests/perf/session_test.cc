@@ -18,8 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Runs `body` as each of `ranks` ranks; returns what each ended with ("" for a normal end).
-std::vector<std::string> run_ranks_in_threads(int ranks,
-                                              const std::function<void(Session&)>& body,
+std::vector<std::string> run_ranks_in_threads(int ranks, const std::function<void(Session&)>& body,
                                               double timeout_s = 60) {
   Socket listener = listen_on({"127.0.0.1", 0});
   const HostPort where = bound_to(listener);
@@ -44,7 +43,8 @@ std::vector<std::string> run_ranks_in_threads(int ranks,
 TEST(Session, AllGather_GivesEveryRankEverybodysText) {
   const auto ends = run_ranks_in_threads(4, [](Session& session) {
     for (int round = 0; round < 20; ++round) {
-      const auto all = session.all_gather(std::string(static_cast<std::size_t>(session.rank()), 'x'));
+      const auto all =
+          session.all_gather(std::string(static_cast<std::size_t>(session.rank()), 'x'));
       ASSERT_THAT(all, ElementsAre("", "x", "xx", "xxx"));
       session.barrier();
     }
@@ -54,7 +54,8 @@ TEST(Session, AllGather_GivesEveryRankEverybodysText) {
 
 TEST(Session, LargeTexts_ArriveWhole) {
   const auto ends = run_ranks_in_threads(3, [](Session& session) {
-    const auto all = session.all_gather(std::string(1 << 20, static_cast<char>('a' + session.rank())));
+    const auto all =
+        session.all_gather(std::string(1 << 20, static_cast<char>('a' + session.rank())));
     ASSERT_EQ(all.size(), 3u);
     EXPECT_EQ(all[2], std::string(1 << 20, 'c'));
   });

@@ -42,9 +42,8 @@ Row sample_row() {
 
 TEST(Table, Row_StartsWithNcclTestsColumns) {
   EXPECT_THAT(words(row_text(sample_row(), -1, {})),
-              ElementsAre("1048576", "262144", "float", "sum", "-1", "1234.57", "0.85", "1.27",
-                          "0", "1234.57", "0.85", "0.73", "0", "1572864", "0000000000001234",
-                          "yes"));
+              ElementsAre("1048576", "262144", "float", "sum", "-1", "1234.57", "0.85", "1.27", "0",
+                          "1234.57", "0.85", "0.73", "0", "1572864", "0000000000001234", "yes"));
 }
 
 TEST(Table, MissingMeasurements_AreMarked) {
@@ -53,10 +52,10 @@ TEST(Table, MissingMeasurements_AreMarked) {
   row.out_of_place->wrong.reset();
   row.out_of_place->wire_bytes.reset();
   row.out_of_place->hashes_equal = false;
-  EXPECT_THAT(words(row_text(row, 0, {true, false})),
-              ElementsAre("1048576", "262144", "float", "sum", "0", "1234.57", "0.85", "1.27",
-                          "N/A", "N/A", "N/A", "N/A", "N/A", "-", "-", "-", "0000000000001234",
-                          "no"));
+  EXPECT_THAT(
+      words(row_text(row, 0, {true, false})),
+      ElementsAre("1048576", "262144", "float", "sum", "0", "1234.57", "0.85", "1.27", "N/A", "N/A",
+                  "N/A", "N/A", "N/A", "-", "-", "-", "0000000000001234", "no"));
 }
 
 TEST(Table, LossyAndReferenceColumns_AreAdded) {

@@ -24,9 +24,9 @@ TEST(Element, Half_ConvertsKnownValues) {
   EXPECT_EQ(Half::store(1.0F), 0x3c00);
   EXPECT_EQ(Half::store(-2.0F), 0xc000);
   EXPECT_EQ(Half::store(65504.0F), 0x7bff);
-  EXPECT_EQ(Half::store(65520.0F), 0x7c00);            // rounds to infinity
-  EXPECT_EQ(Half::store(std::ldexp(1.0F, -24)), 1);    // the smallest denormal
-  EXPECT_EQ(Half::store(1.0F + 0x1p-11F), 0x3c00);     // ties to even
+  EXPECT_EQ(Half::store(65520.0F), 0x7c00);          // rounds to infinity
+  EXPECT_EQ(Half::store(std::ldexp(1.0F, -24)), 1);  // the smallest denormal
+  EXPECT_EQ(Half::store(1.0F + 0x1p-11F), 0x3c00);   // ties to even
   EXPECT_EQ(Half::load(0x0001), std::ldexp(1.0F, -24));
   EXPECT_TRUE(std::isinf(Half::load(0xfc00)));
   EXPECT_TRUE(std::isnan(Half::load(0x7e00)));
@@ -195,12 +195,12 @@ TEST(VerifyLossy, LargeErrorsAndNaN_AreWrong) {
 }
 
 TEST(VerifyLossy, ExactTypes_StayExact) {
-  EXPECT_FALSE(gaussian_makes_sense(
-      payload_of(Collective::all_reduce, DataType::int32, PerfOp::sum, 2)));
-  EXPECT_FALSE(gaussian_makes_sense(
-      payload_of(Collective::all_reduce, DataType::float32, PerfOp::max, 2)));
-  EXPECT_FALSE(gaussian_makes_sense(
-      payload_of(Collective::all_gather, DataType::float32, PerfOp::sum, 2)));
+  EXPECT_FALSE(
+      gaussian_makes_sense(payload_of(Collective::all_reduce, DataType::int32, PerfOp::sum, 2)));
+  EXPECT_FALSE(
+      gaussian_makes_sense(payload_of(Collective::all_reduce, DataType::float32, PerfOp::max, 2)));
+  EXPECT_FALSE(
+      gaussian_makes_sense(payload_of(Collective::all_gather, DataType::float32, PerfOp::sum, 2)));
   EXPECT_TRUE(gaussian_makes_sense(
       payload_of(Collective::reduce_scatter, DataType::bfloat16, PerfOp::avg, 2)));
 }

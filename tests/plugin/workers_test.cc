@@ -1,9 +1,11 @@
 #include "plugin/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 namespace thinwire::plugin {
@@ -64,6 +66,25 @@ TEST(Workers_RemovedItem_IsNeverTouchedAgain, EvenWhenBusy) {
     workers.kick();
     workers.remove(item.get());
   }
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// In a child, since the limit stays.
+void start_without_memory_for_stacks() {
+  const rlimit none{1 << 20, 1 << 20};
+  setrlimit(RLIMIT_AS, &none);
+  const Workers workers(4, 1);
+  std::_Exit(workers.started().code() == Code::system_error && workers.none() ? 0 : 1);
+}
+
+TEST(Workers_WithoutMemoryForThreads_SayWhy, AndAreNone) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizers need the address space";
+  EXPECT_EXIT(start_without_memory_for_stacks(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Workers_None_AcceptEverything, AndDoNothing) {

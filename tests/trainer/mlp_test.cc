@@ -51,8 +51,8 @@ TEST(Mlp, Gradient_AgainstFiniteDifferences_Agrees) {
     Mlp below(16, 3);
     above.update(direction, -kStep, 0);
     below.update(direction, kStep, 0);
-    const double slope = (above.score({&image, 1}).loss - below.score({&image, 1}).loss) /
-                         (2 * kStep);
+    const double slope =
+        (above.score({&image, 1}).loss - below.score({&image, 1}).loss) / (2 * kStep);
     EXPECT_NEAR(gradient[i], slope, 2e-3 + 0.02 * std::abs(slope)) << "weight " << i;
     checked += std::abs(slope) > 1e-2 ? 1 : 0;
   }

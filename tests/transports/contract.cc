@@ -91,8 +91,10 @@ Link Contract::connect_link(Listener& listener, std::span<const std::byte> hello
   progress_until([&] {
     if (!link.to.connection) {
       auto accepted = right_->try_accept(listener);
-      if (accepted.ok()) link.to.connection = std::move(accepted).value();
-      else EXPECT_TRUE(accepted.status().is_would_block()) << accepted.status().text();
+      if (accepted.ok())
+        link.to.connection = std::move(accepted).value();
+      else
+        EXPECT_TRUE(accepted.status().is_would_block()) << accepted.status().text();
     }
     EXPECT_FALSE(link.from.connection->state().failed());
     return link.to.connection && link.from.connection->state().ok() &&
@@ -130,9 +132,7 @@ std::uint64_t Contract::receive(Side& side, std::span<std::byte> buffer, std::ui
 }
 
 std::uint64_t Contract::receive_group(Side& side, std::span<const ReceiveBuffer> buffers) {
-  return post([&](std::uint64_t cookie) {
-    return side.connection->post_receive(buffers, cookie);
-  });
+  return post([&](std::uint64_t cookie) { return side.connection->post_receive(buffers, cookie); });
 }
 
 bool Contract::wait_done(std::uint64_t cookie) {

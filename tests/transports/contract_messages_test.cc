@@ -13,10 +13,10 @@ TEST_P(Messages, SingleMessage_OfManySizes_ArrivesIntact) {
   const auto window = static_cast<std::size_t>(GetParam().config.tcp_window_bytes);
   const auto chunk = static_cast<std::size_t>(GetParam().config.tcp_chunk_bytes);
   std::uint64_t tag = 0;
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{7},
-                                  std::size_t{64}, std::size_t{4095}, std::size_t{65537},
-                                  chunk - 1, chunk, chunk + 1, 3 * chunk + 13, window - 1,
-                                  window + 1, 3 * window + 5}) {
+  for (const std::size_t count :
+       {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{64},
+        std::size_t{4095}, std::size_t{65537}, chunk - 1, chunk, chunk + 1, 3 * chunk + 13,
+        window - 1, window + 1, 3 * window + 5}) {
     exchange(link.from, link.to, count, ++tag, true);
     exchange(link.to, link.from, count, ++tag, true);
   }
@@ -115,9 +115,8 @@ TEST_P(Messages, GroupedReceive_OfEverySize_CompletesOnceInPostedOrder) {
 TEST_P(Messages, GroupedReceive_OneTagTwice_TakesMessagesInOrder) {
   Link link = connect_link();
   Bytes first(16), second(16), third(16);
-  const ReceiveBuffer buffers[] = {{first.data(), 16, 3, {}},
-                                   {second.data(), 16, 4, {}},
-                                   {third.data(), 16, 3, {}}};
+  const ReceiveBuffer buffers[] = {
+      {first.data(), 16, 3, {}}, {second.data(), 16, 4, {}}, {third.data(), 16, 3, {}}};
   const auto cookie = receive_group(link.to, buffers);
   const Bytes a = pattern(16, 1), b = pattern(16, 2), c = pattern(16, 3);
   send(link.from, a, 3);

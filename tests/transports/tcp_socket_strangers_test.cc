@@ -66,8 +66,8 @@ TEST_F(Strangers, OtherVersion_IsAnsweredWithOurs) {
   std::array<std::byte, kReplyBytes> reply{};
   std::size_t received = 0;
   ASSERT_TRUE(pair_.progress_until([&] {
-    const ssize_t n = ::recv(stranger_.get(), reply.data() + received, kReplyBytes - received,
-                             MSG_DONTWAIT);
+    const ssize_t n =
+        ::recv(stranger_.get(), reply.data() + received, kReplyBytes - received, MSG_DONTWAIT);
     if (n > 0) received += static_cast<std::size_t>(n);
     return received == kReplyBytes;
   }));

@@ -66,9 +66,8 @@ bool TcpPair::transfer(std::size_t count, std::size_t bytes) {
       if (!to->post_receive({&buffer, 1}, i).ok()) return false;
       if (!from->post_send(sent[i].data(), bytes, i, {}, i).ok()) return false;
     }
-    if (!progress_until([&] {
-          return left_done.size() >= first + now && right_done.size() >= first + now;
-        })) {
+    if (!progress_until(
+            [&] { return left_done.size() >= first + now && right_done.size() >= first + now; })) {
       return false;
     }
     for (std::size_t i = 0; i < now; ++i) {

@@ -77,8 +77,7 @@ TEST(ChooseInterfaces, Filters_SelectAsNcclDoes) {
 TEST(ChooseInterfaces, Reasons_NameTheRule) {
   const auto by_filter = choose_interfaces(host(), "eth", AddressFamily::any);
   EXPECT_EQ(by_filter.chosen[0].reason, "first of 2 interfaces matching NCCL_SOCKET_IFNAME=eth");
-  const auto fallback =
-      choose_interfaces({host()[0], host()[3]}, "", AddressFamily::any);
+  const auto fallback = choose_interfaces({host()[0], host()[3]}, "", AddressFamily::any);
   ASSERT_EQ(names(fallback), "lo");
   EXPECT_EQ(fallback.chosen[0].reason, "only loopback is up");
 }

@@ -15,7 +15,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 class SimulatedStreams {
  public:
   explicit SimulatedStreams(std::vector<double> rates)
-      : striping(rates.size()), rates_(std::move(rates)), handed(rates_.size()),
+      : striping(rates.size()),
+        rates_(std::move(rates)),
+        handed(rates_.size()),
         backlog_(rates_.size()) {}
 
   void run(std::int64_t for_ns) {

@@ -18,7 +18,8 @@ constexpr std::size_t kDrainBytes = 4 * 1024 * 1024;
 
 TcpConnection::TcpConnection(EndpointState& state, const HandleInfo& peer,
                              const Dialer::Target& target, std::span<const std::byte> hello)
-    : state_(state), peer_name_(name_peer(peer.host_name, peer.address)),
+    : state_(state),
+      peer_name_(name_peer(peer.host_name, peer.address)),
       hello_(hello.begin(), hello.end()),
       dialer_(std::make_unique<Dialer>(state.settings, state.events, target, hello)),
       sender_(static_cast<std::size_t>(state.settings.config.tcp_chunk_bytes),

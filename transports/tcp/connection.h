@@ -89,7 +89,7 @@ class TcpConnection final : public Connection, private FrameSink {
   Striping striping_{1};
   std::vector<PathWatch> paths_;
   Heartbeat heartbeat_;
-  std::uint64_t granted_ = 0;  // what was last told to the peer
+  std::uint64_t granted_ = 0;      // what was last told to the peer
   std::vector<OutMessage*> sent_;  // scratch of flush()
   Stream* reading_ = nullptr;
   std::int64_t reading_at_ns_ = 0;

@@ -16,8 +16,10 @@ constexpr std::size_t kReadBudgetBytes = 1024 * 1024;
 void TcpConnection::write(std::int64_t now_ns) {
   control_queued_ = false;
   grant_if_due();
-  if (streams_.size() == 1) write_single();
-  else write_striped(now_ns);
+  if (streams_.size() == 1)
+    write_single();
+  else
+    write_striped(now_ns);
 }
 
 // In steps of a quarter window: often enough that the sender does not run dry, rarely enough to

@@ -30,8 +30,8 @@ constexpr auto kTable = make_table();
 #if defined(__x86_64__)
 bool has_instruction() { return __builtin_cpu_supports("sse4.2"); }
 
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_instruction(
-    std::span<const std::byte> bytes, std::uint32_t state) {
+__attribute__((target("sse4.2"))) std::uint32_t crc32c_instruction(std::span<const std::byte> bytes,
+                                                                   std::uint32_t state) {
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   std::uint64_t wide = state;
@@ -47,8 +47,8 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_instruction(
 #elif defined(__aarch64__)
 bool has_instruction() { return (getauxval(AT_HWCAP) & (1UL << 7)) != 0; }  // HWCAP_CRC32
 
-__attribute__((target("+crc"))) std::uint32_t crc32c_instruction(
-    std::span<const std::byte> bytes, std::uint32_t state) {
+__attribute__((target("+crc"))) std::uint32_t crc32c_instruction(std::span<const std::byte> bytes,
+                                                                 std::uint32_t state) {
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) {
@@ -61,9 +61,7 @@ __attribute__((target("+crc"))) std::uint32_t crc32c_instruction(
 }
 #else
 bool has_instruction() { return false; }
-std::uint32_t crc32c_instruction(std::span<const std::byte>, std::uint32_t state) {
-  return state;
-}
+std::uint32_t crc32c_instruction(std::span<const std::byte>, std::uint32_t state) { return state; }
 #endif
 
 }  // namespace

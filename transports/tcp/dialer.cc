@@ -16,7 +16,9 @@ constexpr std::int64_t kLongestPauseNs = 500'000'000;
 
 Dialer::Dialer(const Settings& settings, EventSet& events, const Target& target,
                std::span<const std::byte> hello)
-    : settings_(settings), events_(events), target_(target),
+    : settings_(settings),
+      events_(events),
+      target_(target),
       attempts_(static_cast<std::size_t>(target.streams)),
       give_up_at_ns_(settings.clock.now_ns() + settings.connect_timeout_ns()) {
   introduction_.token = target.token;

@@ -18,11 +18,12 @@ constexpr std::int64_t kCheckWaitUs = 250'000;
 }  // namespace
 
 TcpEndpoint::TcpEndpoint(const Settings& settings, Device device)
-    : state_(settings), device_(std::move(device)),
-      capabilities_{.max_message_bytes = std::size_t{1} << 40,
-                    .preferred_piece_bytes =
-                        static_cast<std::size_t>(settings.config.tcp_chunk_bytes),
-                    .cuda_memory = false} {}
+    : state_(settings),
+      device_(std::move(device)),
+      capabilities_{
+          .max_message_bytes = std::size_t{1} << 40,
+          .preferred_piece_bytes = static_cast<std::size_t>(settings.config.tcp_chunk_bytes),
+          .cuda_memory = false} {}
 
 Result<std::unique_ptr<Listener>> TcpEndpoint::listen() {
   Result<std::unique_ptr<TcpListener>> opened =
@@ -47,8 +48,7 @@ Result<std::unique_ptr<Connection>> TcpEndpoint::connect(const Handle& handle,
   target.address = peer.address;
   target.token = peer.token;
   target.same_host = peer.host_hash == state_.settings.host.hash;
-  target.streams =
-      stream_count(state_.settings.config, device_.nic, target.same_host);
+  target.streams = stream_count(state_.settings.config, device_.nic, target.same_host);
   for (const SocketAddress& own : device_.interface.addresses) {
     if (own.family != peer.address.family || own.is_loopback() != peer.address.is_loopback()) {
       continue;
@@ -85,8 +85,8 @@ std::size_t TcpEndpoint::poll(std::span<Completion> out) {
   const std::int64_t now_ns = state_.settings.clock.now_ns();
   const bool few = state_.sockets <= kFewSockets;
   const bool setting_up = !state_.listeners.empty() || state_.sockets == 0;
-  const bool look = state_.events.take_woken() || !few ||
-                    (setting_up && ++polls_ % kSetUpEvery == 0);
+  const bool look =
+      state_.events.take_woken() || !few || (setting_up && ++polls_ % kSetUpEvery == 0);
   const bool set_up_event = look && state_.events.collect();
   bool connecting = false;
   bool more_work = false;
@@ -100,8 +100,7 @@ std::size_t TcpEndpoint::poll(std::span<Completion> out) {
   check_peers(now_ns);
   const std::size_t count = drain(out);
   if (more_work || count == out.size()) state_.events.announce_work();
-  longest_wait_us_.store(connecting || !state_.listeners.empty() ? kSettingUpWaitUs
-                                                                 : kCheckWaitUs,
+  longest_wait_us_.store(connecting || !state_.listeners.empty() ? kSettingUpWaitUs : kCheckWaitUs,
                          std::memory_order_relaxed);
   return count;
 }
@@ -115,8 +114,8 @@ void TcpEndpoint::progress_listeners(std::int64_t now_ns, bool had_event) {
 void TcpEndpoint::check_peers(std::int64_t now_ns) {
   if (now_ns < next_check_ns_) return;
   const std::int64_t heartbeat_ns = state_.settings.config.heartbeat_s * 1'000'000'000;
-  next_check_ns_ = now_ns + (heartbeat_ns > 0 ? std::min(kCheckEveryNs, heartbeat_ns / 2)
-                                              : kCheckEveryNs);
+  next_check_ns_ =
+      now_ns + (heartbeat_ns > 0 ? std::min(kCheckEveryNs, heartbeat_ns / 2) : kCheckEveryNs);
   for (TcpConnection* connection : state_.connections) connection->check_peer(now_ns);
 }
 

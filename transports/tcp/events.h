@@ -49,8 +49,7 @@ class Watch {
   Watch() = default;
   // `stream` is null for sockets that are no stream.
   Watch(EventSet& events, int fd, Stream* stream);
-  Watch(Watch&& other) noexcept
-      : events_(std::exchange(other.events_, nullptr)), fd_(other.fd_) {}
+  Watch(Watch&& other) noexcept : events_(std::exchange(other.events_, nullptr)), fd_(other.fd_) {}
   Watch& operator=(Watch&& other) noexcept {
     std::swap(events_, other.events_);
     std::swap(fd_, other.fd_);

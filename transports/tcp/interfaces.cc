@@ -91,7 +91,8 @@ InterfaceChoice make_choice(std::vector<Interface> chosen, const std::string& wh
   InterfaceChoice choice;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     std::string reason = why;
-    if (chosen.size() == 1) reason = "the only interface " + why;
+    if (chosen.size() == 1)
+      reason = "the only interface " + why;
     else {
       const std::string ordinal =
           i < std::size(kOrdinals) ? kOrdinals[i] : std::to_string(i + 1) + "th";
@@ -107,8 +108,9 @@ InterfaceChoice make_choice(std::vector<Interface> chosen, const std::string& wh
 InterfaceChoice choose_interfaces(const std::vector<Interface>& all, std::string_view filter,
                                   AddressFamily family) {
   const std::vector<Interface> candidates = usable(all, family);
-  const std::string of_family =
-      family == AddressFamily::any ? "" : std::string(" with NCCL_SOCKET_FAMILY=") + name_of(family);
+  const std::string of_family = family == AddressFamily::any
+                                    ? ""
+                                    : std::string(" with NCCL_SOCKET_FAMILY=") + name_of(family);
   std::vector<Interface> chosen;
   if (!filter.empty()) {
     const Filter parsed = parse_filter(filter);
@@ -116,12 +118,12 @@ InterfaceChoice choose_interfaces(const std::vector<Interface>& all, std::string
                          [&](const Interface& each) { return parsed.admits(each.name); });
     const std::string by = "NCCL_SOCKET_IFNAME=" + std::string(filter) + of_family;
     if (!chosen.empty()) return make_choice(std::move(chosen), "matching " + by);
-    return {{}, by + " matches none of the interfaces that are up: " + names_of(usable(
-                    all, AddressFamily::any))};
+    return {{},
+            by + " matches none of the interfaces that are up: " +
+                names_of(usable(all, AddressFamily::any))};
   }
-  std::ranges::copy_if(candidates, std::back_inserter(chosen), [](const Interface& each) {
-    return !each.is_loopback && !each.is_bridge;
-  });
+  std::ranges::copy_if(candidates, std::back_inserter(chosen),
+                       [](const Interface& each) { return !each.is_loopback && !each.is_bridge; });
   if (!chosen.empty()) {
     return make_choice(std::move(chosen), "that is neither loopback nor a bridge" + of_family);
   }
@@ -134,10 +136,12 @@ InterfaceChoice choose_interfaces(const std::vector<Interface>& all, std::string
     }
     return choice;
   }
-  if (!candidates.empty()) return make_choice(candidates, "that is up, though a bridge" + of_family);
-  return {{}, (of_family.empty() ? "no interface is up and has an address"
-                                 : of_family.substr(6) + " fits none of the interfaces that are up") +
-                  std::string("; there is: ") + names_of(usable(all, AddressFamily::any))};
+  if (!candidates.empty())
+    return make_choice(candidates, "that is up, though a bridge" + of_family);
+  return {{},
+          (of_family.empty() ? "no interface is up and has an address"
+                             : of_family.substr(6) + " fits none of the interfaces that are up") +
+              std::string("; there is: ") + names_of(usable(all, AddressFamily::any))};
 }
 
 }  // namespace thinwire::transports::tcp

@@ -17,7 +17,7 @@ struct Interface {
   std::string name;
   bool is_up = true;
   bool is_loopback = false;
-  bool is_bridge = false;  // or a virtual pair to a container
+  bool is_bridge = false;                // or a virtual pair to a container
   std::vector<SocketAddress> addresses;  // with port 0; the one to listen on comes first
 };
 
@@ -28,7 +28,7 @@ struct ChosenInterface {
 
 struct InterfaceChoice {
   std::vector<ChosenInterface> chosen;  // empty: nothing fits
-  std::string refusal;  // then: which variable excludes what, and what there is
+  std::string refusal;                  // then: which variable excludes what, and what there is
 };
 
 // Those of `all` (in its order) that `filter` and `family` admit, with only the admitted

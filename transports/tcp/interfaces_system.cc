@@ -102,9 +102,8 @@ std::vector<Interface> list_interfaces(const std::string& sysfs_root) {
   }
   ::freeifaddrs(list);
   // getifaddrs lists IPv4 first: sort, so that an address more or less moves no device.
-  std::ranges::sort(found, {}, [](const Interface& each) {
-    return ::if_nametoindex(each.name.c_str());
-  });
+  std::ranges::sort(found, {},
+                    [](const Interface& each) { return ::if_nametoindex(each.name.c_str()); });
   return found;
 }
 

@@ -64,9 +64,8 @@ Result<Introduction> decode_introduction(std::span<const std::byte, kIntroductio
   introduction.hello = get<std::array<std::byte, kMaxHelloBytes>>(in, kHelloAt);
   const char* name = reinterpret_cast<const char*>(in.data() + kHostNameAt);
   introduction.host_name.assign(name, ::strnlen(name, kMaxHostNameBytes));
-  if (introduction_prefix(in.first<kIntroductionPrefixBytes>()) != Prefix::ours ||
-      !is_sealed(in) || introduction.stream_count == 0 ||
-      introduction.stream_count > kMaxStreams ||
+  if (introduction_prefix(in.first<kIntroductionPrefixBytes>()) != Prefix::ours || !is_sealed(in) ||
+      introduction.stream_count == 0 || introduction.stream_count > kMaxStreams ||
       introduction.stream >= introduction.stream_count ||
       introduction.hello_bytes > kMaxHelloBytes || introduction.window_bytes == 0) {
     return Status(Code::invalid_argument, "a damaged introduction");

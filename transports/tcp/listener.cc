@@ -33,7 +33,9 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(EndpointState& state,
 }
 
 TcpListener::TcpListener(EndpointState& state, UniqueFd fd)
-    : state_(state), settings_(state.settings), fd_(std::move(fd)),
+    : state_(state),
+      settings_(state.settings),
+      fd_(std::move(fd)),
       watch_(state.events, fd_.get(), nullptr) {
   state_.listeners.push_back(this);
   info_.host_hash = settings_.host.hash;
@@ -106,8 +108,7 @@ bool TcpListener::keep_reading(Stranger& stranger, std::int64_t now_ns) {
   return now_ns < stranger.deadline_ns || refuse(stranger, "no introduction in time");
 }
 
-void TcpListener::admit(Stranger& stranger, const Introduction& introduction,
-                        std::int64_t now_ns) {
+void TcpListener::admit(Stranger& stranger, const Introduction& introduction, std::int64_t now_ns) {
   Partial& partial = partial_[introduction.connection];
   Arrival& arrival = partial.arrival;
   if (arrival.sockets.empty()) {

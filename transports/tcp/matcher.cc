@@ -24,8 +24,10 @@ Matcher::Waiting& Matcher::waiting_for(std::uint64_t tag) {
 }
 
 void Matcher::forget(Tags::iterator at) {
-  if (spare_nodes_.size() < kMaxSpareNodes) spare_nodes_.push_back(tags_.extract(at));
-  else tags_.erase(at);
+  if (spare_nodes_.size() < kMaxSpareNodes)
+    spare_nodes_.push_back(tags_.extract(at));
+  else
+    tags_.erase(at);
 }
 
 Incoming* Matcher::post(Slot* slot) {

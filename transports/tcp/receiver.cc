@@ -47,8 +47,7 @@ Result<Incoming*> Receiver::find_or_create(const FrameHeader& header) {
   message->landed_bytes = 0;
   message->landed_chunks = 0;
   message->slot = nullptr;
-  message->tracked =
-      header.chunk_bytes < header.total_bytes || header.sequence != next_sequence_;
+  message->tracked = header.chunk_bytes < header.total_bytes || header.sequence != next_sequence_;
   if (message->tracked) tracked_.emplace(header.sequence, message);
   const Status status = admit_in_order(message);
   if (!status.ok()) return status;
@@ -132,8 +131,8 @@ Result<Landing> Receiver::chunk_begins(const FrameHeader& header) {
   if (!found.ok()) return found.status();
   Incoming* message = found.value();
   if (message->slot != nullptr) {
-    return Landing{header.chunk_bytes == 0 ? nullptr : message->slot->data + header.offset,
-                   message, -1};
+    return Landing{header.chunk_bytes == 0 ? nullptr : message->slot->data + header.offset, message,
+                   -1};
   }
   unexpected_bytes_ += header.chunk_bytes;
   HeldChunk& chunk = message->held.emplace_back();

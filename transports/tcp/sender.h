@@ -35,8 +35,7 @@ struct OutFrame {
 class Sender {
  public:
   Sender(std::size_t chunk_bytes, bool checksum_payload, Completions& completions)
-      : chunk_bytes_(chunk_bytes), checksum_payload_(checksum_payload),
-        completions_(completions) {}
+      : chunk_bytes_(chunk_bytes), checksum_payload_(checksum_payload), completions_(completions) {}
 
   // Before the first message: what the peer can buffer.
   void set_window(std::uint64_t window_bytes);

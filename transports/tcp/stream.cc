@@ -61,8 +61,7 @@ void Stream::push_control(const FrameHeader& header) {
 void Stream::drop_unsent() {
   const std::size_t keep = front_sent_ > 0 ? 1 : 0;
   while (frames_.size() > keep) frames_.pop_back();
-  queued_bytes_ =
-      keep == 0 ? 0 : kFrameHeaderBytes + frames_.front().payload_bytes - front_sent_;
+  queued_bytes_ = keep == 0 ? 0 : kFrameHeaderBytes + frames_.front().payload_bytes - front_sent_;
 }
 
 Status Stream::flush(std::vector<OutMessage*>& sent) {
@@ -120,7 +119,7 @@ void Stream::account_sent(std::size_t bytes, std::vector<OutMessage*>& sent) {
 std::size_t Stream::kernel_backlog() const {
   int bytes = 0;
   return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes)
-                                                                 : 0;
+                                                                : 0;
 }
 
 // How much to read beyond the current chunk. In bulk only the next header, so that the payload
@@ -188,8 +187,8 @@ Status Stream::parse(FrameSink& sink) {
 }
 
 void Stream::take_staged_payload() {
-  const std::size_t bytes = std::min(staged_to_ - staged_from_,
-                                     chunk_->header.chunk_bytes - chunk_->filled_bytes);
+  const std::size_t bytes =
+      std::min(staged_to_ - staged_from_, chunk_->header.chunk_bytes - chunk_->filled_bytes);
   if (bytes == 0) return;
   std::memcpy(chunk_->landing.at + chunk_->filled_bytes, staging_.get() + staged_from_, bytes);
   chunk_->filled_bytes += bytes;

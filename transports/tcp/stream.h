@@ -70,15 +70,16 @@ class Stream {
 
   // --- in ---
   // Reads what is there, at most about `budget_bytes`. would_block: all of it was read. ok: there
-  // may be more, or a chunk was deferred. Anything else ends the stream; Code::peer_lost with native 0 is a closed one.
+  // may be more, or a chunk was deferred. Anything else ends the stream; Code::peer_lost with
+  // native 0 is a closed one.
   Status read(FrameSink& sink, std::size_t budget_bytes);
   std::uint64_t bytes_received() const { return bytes_received_; }
 
   Patience patience;
-  bool readable = true;       // by the endpoint's knowledge; cleared when all was read
-  bool hung_up = false;       // the socket reported an end: read until it is seen
+  bool readable = true;  // by the endpoint's knowledge; cleared when all was read
+  bool hung_up = false;  // the socket reported an end: read until it is seen
   bool peer_said_bye = false;
-  bool ended = false;         // after an orderly end: nothing more to read
+  bool ended = false;  // after an orderly end: nothing more to read
 
  private:
   struct InChunk {
@@ -106,7 +107,7 @@ class Stream {
   std::size_t staged_to_ = 0;
   std::optional<InChunk> chunk_;
   bool deferred_ = false;  // a whole header is staged and waits for the next read()
-  bool bulk_ = false;  // the last chunk was large: read headers alone, payload in place
+  bool bulk_ = false;      // the last chunk was large: read headers alone, payload in place
   std::uint64_t bytes_received_ = 0;
 };
 

@@ -5,18 +5,18 @@
 namespace thinwire::transports::tcp {
 
 namespace {
-constexpr std::int64_t kSampleNs = 500'000;        // shorter ones measure the scheduler
-constexpr std::int64_t kLeastSampleNs = 20'000;    // of one that ended by running dry
-constexpr std::int64_t kIdleLookNs = 100'000;     // between looks at a nearly idle stream
-constexpr double kMemoryNs = 10e6;                 // of the moving average
+constexpr std::int64_t kSampleNs = 500'000;      // shorter ones measure the scheduler
+constexpr std::int64_t kLeastSampleNs = 20'000;  // of one that ended by running dry
+constexpr std::int64_t kIdleLookNs = 100'000;    // between looks at a nearly idle stream
+constexpr double kMemoryNs = 10e6;               // of the moving average
 constexpr double kLeastRate = 10e3;
 constexpr std::uint64_t kIgnoredBacklog = 64 * 1024;  // keeps small messages on one stream
-constexpr std::size_t kCarefulChunk = 32 * 1024;   // for a stream that was never measured
+constexpr std::size_t kCarefulChunk = 32 * 1024;      // for a stream that was never measured
 constexpr std::size_t kOfferBytes = 16 * 1024;
 constexpr std::size_t kLeastChunk = 8 * 1024;
-constexpr double kChunkSeconds = 0.004;            // no chunk occupies a stream for longer
+constexpr double kChunkSeconds = 0.004;  // no chunk occupies a stream for longer
 constexpr std::int64_t kLongestOfferNs = 30'000'000'000;
-constexpr double kSlowShare = 0.25;                // of the best stream's rate
+constexpr double kSlowShare = 0.25;  // of the best stream's rate
 
 // What a stream is through with in kChunkSeconds.
 std::size_t fitting_bytes(const RateMeter& meter) {
@@ -35,9 +35,9 @@ void RateMeter::observe(std::int64_t now_ns, std::uint64_t handed_bytes,
                           static_cast<double>(elapsed);
     const bool ran_dry = backlog_bytes == 0;
     if (!ran_dry) {
-      const double weight = measured_ ? static_cast<double>(elapsed) /
-                                            (static_cast<double>(elapsed) + kMemoryNs)
-                                      : 1.0;
+      const double weight =
+          measured_ ? static_cast<double>(elapsed) / (static_cast<double>(elapsed) + kMemoryNs)
+                    : 1.0;
       bytes_per_second_ += weight * (sample - bytes_per_second_);
     } else {
       // It was not busy all the time, so it can do at least this much.
@@ -113,7 +113,8 @@ Striping::Choice Striping::make_offer(std::size_t index, std::int64_t now_ns,
   Load& load = streams_[index];
   const double rate = load.meter.bytes_per_second();
   load.offer_after_ns = rate > 2 * load.rate_at_offer
-                            ? kFirstOfferNs : std::min(2 * load.offer_after_ns, kLongestOfferNs);
+                            ? kFirstOfferNs
+                            : std::min(2 * load.offer_after_ns, kLongestOfferNs);
   load.rate_at_offer = rate;
   load.last_used_ns = now_ns;
   return {index, std::min(chunk_bytes, std::max(fitting_bytes(load.meter), kOfferBytes))};

@@ -13,8 +13,8 @@ TcpTransport::TcpTransport(const Config& config, const Log& log, const Clock& cl
 
 Status TcpTransport::find_devices() {
   const Config& config = settings_.config;
-  InterfaceChoice choice = choose_interfaces(list_interfaces(kSysfsRoot), config.socket_ifname,
-                                             config.socket_family);
+  InterfaceChoice choice =
+      choose_interfaces(list_interfaces(kSysfsRoot), config.socket_ifname, config.socket_family);
   if (choice.chosen.empty()) {
     THINWIRE_WARN(settings_.log, "TCP: %s", choice.refusal.c_str());
     const bool by_user =

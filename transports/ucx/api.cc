@@ -17,7 +17,8 @@ constexpr unsigned kLeastMinor = 13;
 class SignalHandlersKept {
  public:
   SignalHandlersKept() {
-    for (int i = 1; i < kSignals; ++i) known_[at(i)] = ::sigaction(i, nullptr, &before_[at(i)]) == 0;
+    for (int i = 1; i < kSignals; ++i)
+      known_[at(i)] = ::sigaction(i, nullptr, &before_[at(i)]) == 0;
   }
   ~SignalHandlersKept() {
     for (int i = 1; i < kSignals; ++i) {

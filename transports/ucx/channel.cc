@@ -6,7 +6,10 @@ namespace thinwire::transports::ucx {
 
 Channel::Channel(EndpointState& state, std::uint32_t number, Watching watching,
                  std::unique_ptr<Worker> own_worker)
-    : state_(state), watching_(watching), shares_(own_worker == nullptr), number_(number),
+    : state_(state),
+      watching_(watching),
+      shares_(own_worker == nullptr),
+      number_(number),
       sender_(state.context, number_, state.finished),
       receiver_(state.context, own_worker ? *own_worker : *state.shared_worker, number_,
                 state.finished),
@@ -20,8 +23,7 @@ Channel::~Channel() {
 }
 
 Result<std::unique_ptr<Channel>> Channel::create(EndpointState& state, std::uint32_t number,
-                                                 Watching watching,
-                                                 std::uint64_t peer_endpoint) {
+                                                 Watching watching, std::uint64_t peer_endpoint) {
   const bool share = watching == Watching::by_ucx && peer_endpoint != state.number &&
                      state.peers_of_shared_worker.insert(peer_endpoint).second;
   std::unique_ptr<Worker> own;
@@ -40,8 +42,8 @@ Status Channel::connect(std::span<const std::byte> peer_address, std::uint32_t p
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_FLAGS;
   params.address = reinterpret_cast<const ucp_address_t*>(peer_address.data());
-  params.err_mode = watching_ == Watching::by_ucx ? UCP_ERR_HANDLING_MODE_PEER
-                                                  : UCP_ERR_HANDLING_MODE_NONE;
+  params.err_mode =
+      watching_ == Watching::by_ucx ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler = {&Channel::peer_failed, this};
   params.flags = UCP_EP_PARAMS_FLAGS_NO_LOOPBACK;
   const ucs_status_t status =

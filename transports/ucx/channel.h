@@ -20,8 +20,8 @@ enum class Watching : std::uint8_t { by_ucx = 1, by_control = 2 };
 
 class Channel {
  public:
-  // `number`: the connection's, unique in its Endpoint. Code::system_error: UCX makes no worker. `peer_endpoint`: the peer's Endpoint, by the random
-  // number that it gave itself.
+  // `number`: the connection's, unique in its Endpoint. Code::system_error: UCX makes no worker.
+  // `peer_endpoint`: the peer's Endpoint, by the random number that it gave itself.
   static Result<std::unique_ptr<Channel>> create(EndpointState& state, std::uint32_t number,
                                                  Watching watching, std::uint64_t peer_endpoint);
   ~Channel();
@@ -42,8 +42,8 @@ class Channel {
   const Receiver& receiver() const { return receiver_; }
 
   // As Connection::post_send(), once it is connected.
-  Status post_send(const void* data, std::size_t bytes, std::uint64_t tag,
-                   ucs_memory_type_t memory, std::uint64_t cookie);
+  Status post_send(const void* data, std::size_t bytes, std::uint64_t tag, ucs_memory_type_t memory,
+                   std::uint64_t cookie);
   // A message for this channel arrived; false as MessageSink has it.
   bool message_arrived(const ActiveMessage& message);
   // The first failure that UCX or a half of this channel has seen.

@@ -20,9 +20,12 @@ constexpr const char* kPeerClosed = "the peer closed the connection";
 
 UcxConnection::UcxConnection(EndpointState& state, std::unique_ptr<ControlLink> link,
                              std::span<const std::byte> hello)
-    : state_(state), number_(state.next_connection++), link_(std::move(link)),
+    : state_(state),
+      number_(state.next_connection++),
+      link_(std::move(link)),
       peer_name_(link_->peer_name()),
-      hello_(hello.begin(), hello.end()), connecting_(true) {
+      hello_(hello.begin(), hello.end()),
+      connecting_(true) {
   state_.connections.push_back(this);
 }
 
@@ -47,9 +50,13 @@ Result<std::unique_ptr<UcxConnection>> UcxConnection::accept(EndpointState& stat
 
 UcxConnection::UcxConnection(EndpointState& state, std::unique_ptr<ControlLink> link,
                              const ControlMessage& introduction)
-    : state_(state), number_(state.next_connection++), link_(std::move(link)),
+    : state_(state),
+      number_(state.next_connection++),
+      link_(std::move(link)),
       peer_name_(link_->peer_name()),
-      hello_(introduction.blob), connecting_(false), introduced_(true) {
+      hello_(introduction.blob),
+      connecting_(false),
+      introduced_(true) {
   state_.connections.push_back(this);
 }
 
@@ -219,8 +226,8 @@ bool UcxConnection::progress(std::int64_t now_ns) {
   }
   if (seen.failed()) suspect(seen, now_ns);
   if (!suspicion_.failed()) return false;
-  const bool all_here = channel_->receiver().messages() >= messages_to_come_ &&
-                        channel_->receiver().in_flight() == 0;
+  const bool all_here =
+      channel_->receiver().messages() >= messages_to_come_ && channel_->receiver().in_flight() == 0;
   const bool is_over = said_goodbye_ && (all_here || seen.failed());
   if (is_over || now_ns >= fail_at_ns_) fail(suspicion_);
   return true;
@@ -244,10 +251,9 @@ void UcxConnection::log_failure(const Status& status) const {
     THINWIRE_INFO(log, "%s: %s", peer_name_.c_str(), status.text());
   } else {
     THINWIRE_WARN(log, "%s: %s (%s)", peer_name_.c_str(), status.text(),
-                  status.native() < 0
-                      ? state_.context.api().status_string(
-                            static_cast<ucs_status_t>(status.native()))
-                      : "no native error");
+                  status.native() < 0 ? state_.context.api().status_string(
+                                            static_cast<ucs_status_t>(status.native()))
+                                      : "no native error");
   }
 }
 

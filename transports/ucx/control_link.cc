@@ -38,8 +38,7 @@ void ControlLink::post_sends() {
 void ControlLink::post_receive() {
   ReceiveBuffer buffer{prelude_.data(), prelude_.size(), kTag, {}};
   if (wants_blob_) buffer = {incoming_.blob.data(), incoming_.blob.size(), kTag, {}};
-  receiving_ =
-      connection_->post_receive({&buffer, 1}, cookie(wants_blob_ ? kBlob : kPrelude)).ok();
+  receiving_ = connection_->post_receive({&buffer, 1}, cookie(wants_blob_ ? kBlob : kPrelude)).ok();
 }
 
 void ControlLink::progress() {

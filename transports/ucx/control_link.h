@@ -45,7 +45,7 @@ class ControlLink {
   struct Outgoing {
     std::array<std::byte, kPreludeBytes> prelude{};
     std::vector<std::byte> blob;
-    int posted = 0;    // of its parts
+    int posted = 0;  // of its parts
     int finished = 0;
     int parts() const { return blob.empty() ? 1 : 2; }
   };

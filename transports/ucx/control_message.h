@@ -30,12 +30,12 @@ enum class ControlKind : std::uint16_t {
 // and of `address`.
 struct ControlMessage {
   ControlKind kind = ControlKind::introduction;
-  std::uint64_t endpoint = 0;   // introduction, answer: the sender's Endpoint
-  std::uint64_t domain = 0;     // introduction: memory_domain(), 0 without shared memory
-  std::uint32_t channel = 0;    // answer, begin: the sender's number of the connection
-  std::uint16_t watching = 0;   // answer: Watching
-  std::uint64_t window_bytes = 0;  // answer, begin
-  std::uint64_t code = 0;          // error: Code
+  std::uint64_t endpoint = 0;       // introduction, answer: the sender's Endpoint
+  std::uint64_t domain = 0;         // introduction: memory_domain(), 0 without shared memory
+  std::uint32_t channel = 0;        // answer, begin: the sender's number of the connection
+  std::uint16_t watching = 0;       // answer: Watching
+  std::uint64_t window_bytes = 0;   // answer, begin
+  std::uint64_t code = 0;           // error: Code
   std::uint64_t message_bytes = 0;  // error: of the message that did not fit
   std::uint64_t buffer_bytes = 0;   // error
   std::uint64_t messages = 0;       // goodbye: how many data messages were sent

@@ -27,7 +27,8 @@ std::span<const std::byte> control_hello() {
 }  // namespace
 
 UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control)
-    : control_(std::move(control)), registrations_(context),
+    : control_(std::move(control)),
+      registrations_(context),
       state_(std::make_unique<EndpointState>(context, *control_)),
       capabilities_{.max_message_bytes = kMaxMessageBytes,
                     .preferred_piece_bytes = kPreferredPieceBytes,
@@ -92,9 +93,12 @@ void UcxEndpoint::drop_arrivals(std::int64_t now_ns) {
     arrival.link->progress();
     if (arrival.link->has_message()) return false;
     const Status state = arrival.link->state();
-    if (state.failed()) refuse(arrival.link->peer_name(), state.text());
-    else if (now_ns >= arrival.deadline_ns) refuse(arrival.link->peer_name(), "no introduction");
-    else return false;
+    if (state.failed())
+      refuse(arrival.link->peer_name(), state.text());
+    else if (now_ns >= arrival.deadline_ns)
+      refuse(arrival.link->peer_name(), "no introduction");
+    else
+      return false;
     return true;
   });
 }
@@ -164,8 +168,10 @@ void UcxEndpoint::arm_if_wanted(bool idle) {
 // While connections are made, what matters comes over the control connections; afterwards they
 // only tell of errors and deaths, which may take kLongestWaitUs.
 void UcxEndpoint::wait(std::int64_t timeout_us) {
-  if (setting_up_.load()) control_->wait(std::min(timeout_us, kSettingUpWaitUs));
-  else state_->events.wait(std::min(timeout_us, kLongestWaitUs));
+  if (setting_up_.load())
+    control_->wait(std::min(timeout_us, kSettingUpWaitUs));
+  else
+    state_->events.wait(std::min(timeout_us, kLongestWaitUs));
 }
 
 Counters UcxEndpoint::counters() const {

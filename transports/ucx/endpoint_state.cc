@@ -68,8 +68,10 @@ void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
   const Clock& clock = settings().clock;
   const std::int64_t now_ns = clock.now_ns();
   const bool has_sent = channel->sender().messages() > 0;
-  if (in_order && has_sent && !channel->holds_buffers()) channel->close();
-  else channel->abort();
+  if (in_order && has_sent && !channel->holds_buffers())
+    channel->close();
+  else
+    channel->abort();
   const bool was_holding = channel->holds_buffers();
   while (was_holding && channel->holds_buffers() && clock.now_ns() < now_ns + kLettingGoNs) {
     progress_workers();

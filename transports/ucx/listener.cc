@@ -6,7 +6,9 @@
 namespace thinwire::transports::ucx {
 
 UcxListener::UcxListener(EndpointState& state, std::unique_ptr<Listener> control)
-    : state_(state), number_(random_number()), control_(std::move(control)),
+    : state_(state),
+      number_(random_number()),
+      control_(std::move(control)),
       handle_(mark_handle(control_->handle())) {
   state_.listeners.push_back(this);
 }

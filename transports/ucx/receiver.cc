@@ -73,8 +73,10 @@ Receiver::Message* Receiver::keep(const ActiveMessage& message) {
 }
 
 void Receiver::admit(Message* message) {
-  if (Slot* slot = matcher_.take_slot(message->tag)) place(slot, message);
-  else matcher_.keep(message);
+  if (Slot* slot = matcher_.take_slot(message->tag))
+    place(slot, message);
+  else
+    matcher_.keep(message);
 }
 
 void Receiver::give_back(Message* message) {
@@ -95,8 +97,10 @@ bool Receiver::fits(std::size_t bytes, const Slot& slot) {
 void Receiver::place(Slot* slot, Message* message) {
   // What does not fit stays a live message, for refuse_waiting().
   if (!fits(message->bytes, *slot)) return;
-  if (message->descriptor != nullptr) fetch(slot, message->descriptor, message->bytes);
-  else place_eager(slot, message->copy.get(), message->bytes, message->charged);
+  if (message->descriptor != nullptr)
+    fetch(slot, message->descriptor, message->bytes);
+  else
+    place_eager(slot, message->copy.get(), message->bytes, message->charged);
   give_back(message);
 }
 
@@ -109,16 +113,18 @@ void Receiver::place_eager(Slot* slot, const void* data, std::size_t bytes, bool
 
 void Receiver::fetch(Slot* slot, void* descriptor, std::size_t bytes) {
   slot->message_bytes = bytes;
-  ucp_request_param_t parameters = request_parameters(
-      slot->request.of_bytes(context_.request_bytes()), slot->memory, slot);
+  ucp_request_param_t parameters =
+      request_parameters(slot->request.of_bytes(context_.request_bytes()), slot->memory, slot);
   parameters.cb.recv_am = &Receiver::fetched;
   ++in_flight_;
-  const ucs_status_ptr_t started = context_.api().am_recv_data_nbx(
-      worker_.native(), descriptor, slot->data, bytes, &parameters);
+  const ucs_status_ptr_t started =
+      context_.api().am_recv_data_nbx(worker_.native(), descriptor, slot->data, bytes, &parameters);
   if (UCS_PTR_IS_PTR(started)) return;
   --in_flight_;
-  if (UCS_PTR_STATUS(started) == UCS_OK) finish(slot);
-  else broken(UCS_PTR_STATUS(started));
+  if (UCS_PTR_STATUS(started) == UCS_OK)
+    finish(slot);
+  else
+    broken(UCS_PTR_STATUS(started));
 }
 
 void Receiver::fetched(void*, ucs_status_t status, std::size_t, void* slot) {
@@ -126,8 +132,10 @@ void Receiver::fetched(void*, ucs_status_t status, std::size_t, void* slot) {
   Receiver& receiver = *ours->receiver;
   --receiver.in_flight_;
   if (receiver.ended_) return;
-  if (status == UCS_OK) receiver.finish(ours);
-  else receiver.broken(status);
+  if (status == UCS_OK)
+    receiver.finish(ours);
+  else
+    receiver.broken(status);
 }
 
 void Receiver::broken(ucs_status_t status) {

@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 2> kLocalDevices{"memory", "memory0"};
 
 std::string pci_path_of(const std::string& sysfs_root, std::string_view rdma_device) {
   std::error_code error;
-  const fs::path device = fs::canonical(
-      fs::path(sysfs_root) / "class" / "infiniband" / rdma_device / "device", error);
+  const fs::path device =
+      fs::canonical(fs::path(sysfs_root) / "class" / "infiniband" / rdma_device / "device", error);
   return error ? std::string() : device.string();
 }
 

@@ -51,8 +51,8 @@ void Sender::tell(MessageKind kind, std::uint64_t granted) {
 void Sender::start(Send* send, const void* data, ucs_memory_type_t memory, unsigned flags) {
   send->sender = this;
   sent_bytes_ += send->bytes + sizeof(MessageHeader);
-  ucp_request_param_t parameters = request_parameters(
-      send->request.of_bytes(context_.request_bytes()), memory, send);
+  ucp_request_param_t parameters =
+      request_parameters(send->request.of_bytes(context_.request_bytes()), memory, send);
   parameters.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   parameters.flags = flags;
   parameters.cb.send = &Sender::ended;

@@ -14,7 +14,10 @@ namespace thinwire::transports::ucx {
 
 struct Settings {
   Settings(const Config& the_config, const Log& the_log, const Clock& the_clock, const Api& the_api)
-      : config(the_config), log(the_log), clock(the_clock), api(the_api),
+      : config(the_config),
+        log(the_log),
+        clock(the_clock),
+        api(the_api),
         domain(memory_domain(config.hostid)) {}
 
   std::int64_t connect_timeout_ns() const { return config.connect_timeout_s * 1'000'000'000; }

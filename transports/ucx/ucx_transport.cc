@@ -62,8 +62,8 @@ void UcxTransport::State::choose(const std::vector<NicInfo>& nics,
                     nics[i].name.c_str());
       continue;
     }
-    device.nic.reason += memory_only ? "; UCX: shared memory only, one host"
-                                     : "; UCX: " + device.ucx_devices;
+    device.nic.reason +=
+        memory_only ? "; UCX: shared memory only, one host" : "; UCX: " + device.ucx_devices;
     devices.push_back(std::move(device));
   }
 }
