@@ -45,7 +45,8 @@ class Expressions {
     Kind kind;
     std::int32_t left;
     std::int32_t right;
-    auto operator<=>(const Node&) const = default;
+    // A false alarm inside the comparison that the compiler makes.
+    auto operator<=>(const Node&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   Expression node(const Node& wanted) {

@@ -17,6 +17,17 @@ NetComm* any_comm_of(void* handle) {
   return comm != nullptr ? comm : comm_of(handle, ObjectKind::net_receive);
 }
 
+// Null in *out: not connected yet, NCCL calls again.
+tw_nccl_result_t hand_out(Result<std::unique_ptr<NetComm>> comm, void** out) {
+  const Status status = comm.status();
+  if (comm.ok()) {
+    *out = process().adopt(std::move(comm).value());
+  } else if (status.is_would_block()) {
+    *out = nullptr;
+  }
+  return to_nccl(status);
+}
+
 }  // namespace
 
 tw_nccl_result_t net_listen(void*, int dev, void* handle, void** listen_comm) {
@@ -35,25 +46,13 @@ tw_nccl_result_t net_connect(void*, int dev, void* handle, void** send_comm) {
   if (plugin == nullptr || handle == nullptr || send_comm == nullptr) {
     return tw_nccl_internal_error;
   }
-  auto comm = plugin->pending_connects().advance(*plugin, dev, handle);
-  if (comm.ok()) {
-    *send_comm = process().adopt(std::move(comm).value());
-  } else if (comm.status().is_would_block()) {
-    *send_comm = nullptr;
-  }
-  return to_nccl(comm.status());
+  return hand_out(plugin->pending_connects().advance(*plugin, dev, handle), send_comm);
 }
 
 tw_nccl_result_t net_accept(void* listen_comm, void** recv_comm) {
   Object* object = process().find(listen_comm, ObjectKind::net_listen);
   if (object == nullptr || recv_comm == nullptr) return not_ours("accept");
-  auto comm = static_cast<NetListener*>(object)->try_accept();
-  if (comm.ok()) {
-    *recv_comm = process().adopt(std::move(comm).value());
-  } else if (comm.status().is_would_block()) {
-    *recv_comm = nullptr;
-  }
-  return to_nccl(comm.status());
+  return hand_out(static_cast<NetListener*>(object)->try_accept(), recv_comm);
 }
 
 tw_nccl_result_t net_reg_mr(void* handle, void* data, std::size_t bytes, int kind, void** mhandle) {

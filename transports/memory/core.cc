@@ -20,7 +20,7 @@ std::deque<Awaited>::iterator find_awaited(LinkEnd& end, std::uint64_t tag) {
 }
 
 // False, and the link fails on both sides, when the message does not fit.
-bool fill(LinkEnd& end, std::deque<Awaited>::iterator found, const std::byte* data,
+bool fill(LinkEnd& end, const std::deque<Awaited>::iterator& found, const std::byte* data,
           std::size_t bytes) {
   if (bytes > found->buffer.bytes) {
     fail_both(end, kTooLong);

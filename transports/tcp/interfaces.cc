@@ -96,7 +96,9 @@ InterfaceChoice make_choice(std::vector<Interface> chosen, const std::string& wh
     else {
       const std::string ordinal =
           i < std::size(kOrdinals) ? kOrdinals[i] : std::to_string(i + 1) + "th";
-      reason = ordinal + " of " + std::to_string(chosen.size()) + " interfaces " + why;
+      reason = ordinal;
+      reason += " of " + std::to_string(chosen.size()) + " interfaces ";
+      reason += why;
     }
     choice.chosen.push_back({std::move(chosen[i]), std::move(reason)});
   }
