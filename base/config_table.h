@@ -66,7 +66,8 @@ inline constexpr std::array kSettings{
             .choices = kTransportChoices,
             .agreed = true,
             .help = "What moves the bytes. tcp: sockets. ucx: UCX (libucp.so.0, 1.13 or newer) as "
-                    "its own variables configure it, with TCP for set-up and errors. auto: tcp."},
+                    "its own variables configure it, with TCP for set-up and errors; experimental, "
+                    "only in builds with -DTHINWIRE_UCX=ON. auto: tcp."},
     Setting{.section = "Time",
             .name = "THINWIRE_CONNECT_TIMEOUT_S",
             .field = &Config::connect_timeout_s,
