@@ -92,7 +92,8 @@ def make_steps(args, programs, folder, local):
     """Rounds of wire limit, exact, fp16, int8, then the trainings: the order they run in."""
     steps = []
     all_reduce = [str(programs / "all_reduce_perf"), "-b", args.size, "-e", args.size,
-                  "-n", str(args.iterations), "-w", "1", "-d", "float", "-o", "sum"] + (["--separate-hosts"] if local else [])
+                  "-n", str(args.iterations), "-w", "1", "-d", "float",
+                  "-o", "sum"] + (["--separate-hosts"] if local else [])
     for turn in range(args.rounds):
         steps.append(Step(f"round {turn + 1}: wire limit", [str(programs / "wire_probe")],
                           str(folder / f"wire{turn}.json"), {}))
