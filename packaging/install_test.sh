@@ -62,8 +62,8 @@ remove_package() {
 
 [[ "$(id -u)" == 0 ]] || cannot "it needs root"
 compgen -G 'dist/*.deb' >/dev/null || die "there is no DEB in dist/: run ./dev package"
-loader="$(find build -name abi_loader -type f -perm -u+x | head -n 1)"
-[[ -n "$loader" ]] || die "the C loader test is not built: run ./dev build"
+loader=build/tests/abi_loader  # of the release build: sanitized ones need libraries that a root lacks
+[[ -x "$loader" ]] || die "the C loader test is not built: run ./dev build"
 need_packages mmdebstrap
 # In mounts of its own, so that taking them down cannot reach the host's.
 if [[ "${1:-}" != --own-mounts ]]; then
