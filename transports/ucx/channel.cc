@@ -84,8 +84,25 @@ bool Channel::message_arrived(const ActiveMessage& message) {
       break;
     case MessageKind::grant:
       break;
+    case MessageKind::greeting:
+    case MessageKind::reply:
+    case MessageKind::confirmed:
+      heard_ = message.header.kind;
+      break;
   }
   return false;
+}
+
+bool Channel::greet(bool connecting) {
+  if (!is_connected()) return false;
+  if (!greeted_ && (connecting || heard_ == MessageKind::greeting)) {
+    greeted_ = true;
+    sender_.tell(connecting ? MessageKind::greeting : MessageKind::reply, 0);
+  }
+  if (!connecting) return heard_ == MessageKind::confirmed;
+  if (heard_ != MessageKind::reply) return false;
+  sender_.tell(MessageKind::confirmed, 0);
+  return true;
 }
 
 void Channel::grant_if_due() {

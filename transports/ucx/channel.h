@@ -51,6 +51,8 @@ class Channel {
   // Tells the peer what left the window, when that is due.
   void grant_if_due();
   void tell_to_look() { sender_.tell(MessageKind::look, receiver_.taken()); }
+  // Tries the path, once it is connected; true as soon as this side knows that it works.
+  bool greet(bool connecting);
 
   // Breaks off at once; what was under way ends in the following progress() calls.
   void abort();
@@ -88,6 +90,8 @@ class Channel {
   ucs_status_ptr_t closing_ = nullptr;
   Status ucx_failure_;
   std::uint64_t granted_ = 0;  // what was last told to the peer
+  bool greeted_ = false;
+  MessageKind heard_ = MessageKind::data;  // the latest of the peer's greeting
 };
 
 }  // namespace thinwire::transports::ucx

@@ -76,23 +76,12 @@ UcxConnection::~UcxConnection() {
   if (channel_) state_.let_go(std::move(channel_), !failure_.failed() && !suspicion_.failed());
 }
 
-Status UcxConnection::state() const {
-  if (failure_.failed()) return failure_;
-  const Status link = link_->state();
-  // An end that progress_control() has not judged yet.
-  if (link.failed()) return introduced_ ? Status() : Status::would_block();
-  return link;
-}
-
 Status UcxConnection::post_send(const void* data, std::size_t bytes, std::uint64_t tag,
                                 MemoryKey memory, std::uint64_t cookie) {
   const Status status = state();
   if (!status.ok()) return status;
   if (suspicion_.failed()) return Status::would_block();
   state_.events.interrupt();
-  if (!is_wired() || early_.has_sends()) {
-    return early_.add_send(data, bytes, tag, memory, cookie) ? Status() : Status::would_block();
-  }
   return channel_->post_send(data, bytes, tag, Registrations::type_of(memory), cookie);
 }
 
@@ -103,9 +92,6 @@ Status UcxConnection::post_receive(std::span<const ReceiveBuffer> buffers, std::
     return {Code::invalid_argument, "a receive takes 1 to 8 buffers"};
   }
   state_.events.interrupt();
-  if (!channel_) {
-    return early_.add_receive(buffers, cookie) ? Status() : Status::would_block();
-  }
   if (channel_->receiver().posted_groups() >= kMaxReceiveGroups) return Status::would_block();
   channel_->receiver().post(buffers, cookie);
   return {};
@@ -127,7 +113,6 @@ Status UcxConnection::make_channel(Watching watching, std::uint64_t peer_endpoin
   auto made = Channel::create(state_, number_, watching, peer_endpoint);
   if (!made.ok()) return made.status();
   channel_ = std::move(made).value();
-  early_.receive_through(*channel_);
   return {};
 }
 
@@ -216,7 +201,7 @@ bool UcxConnection::progress(std::int64_t now_ns) {
     return !posts_are_ended_;
   }
   if (!channel_) return false;
-  if (is_wired() && early_.has_sends()) early_.send_through(*channel_);
+  if (!established_) established_ = channel_->greet(connecting_);
   channel_->grant_if_due();
   const Status seen = channel_->failure();
   if (seen.code() == Code::invalid_argument) {
@@ -285,7 +270,6 @@ void UcxConnection::finish_failing() {
     if (channel_->holds_buffers()) return;
     channel_->fail_posts(failure_);
   }
-  early_.fail(failure_, number_, state_.finished);
   posts_are_ended_ = true;
 }
 

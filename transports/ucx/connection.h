@@ -11,7 +11,6 @@
 #include "transports/transport.h"
 #include "transports/ucx/channel.h"
 #include "transports/ucx/control_link.h"
-#include "transports/ucx/early_posts.h"
 #include "transports/ucx/endpoint_state.h"
 
 namespace thinwire::transports::ucx {
@@ -29,9 +28,10 @@ class UcxConnection final : public Connection {
   // outstanding does it wait for UCX to let go of their buffers, a fraction of a second at most.
   ~UcxConnection() override;
 
-  // Ok as soon as the control connection stands: posts then wait until the peer has accepted and
-  // said where it is.
-  Status state() const override;
+  Status state() const override {
+    if (failure_.failed()) return failure_;
+    return established_ ? Status() : Status::would_block();
+  }
   std::span<const std::byte> hello() const override { return hello_; }
   Status post_send(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
                    std::uint64_t cookie) override;
@@ -42,7 +42,7 @@ class UcxConnection final : public Connection {
   void progress_control(std::int64_t now_ns);
   // The workers were progressed. True: there is something left to do.
   bool progress(std::int64_t now_ns);
-  bool is_introducing() const { return !failure_.failed() && !is_wired(); }
+  bool is_introducing() const { return !failure_.failed() && !established_; }
   void add_to(Counters& counters) const;
 
  private:
@@ -69,9 +69,9 @@ class UcxConnection final : public Connection {
   std::string peer_name_;
   std::vector<std::byte> hello_;
   std::unique_ptr<Channel> channel_;
-  EarlyPosts early_;
   const bool connecting_;
   bool introduced_ = false;
+  bool established_ = false;
   std::int64_t introduced_by_ns_ = 0;  // 0: no deadline yet
   // UCX's failure waits a moment for the control connection's word on it; a peer's goodbye waits
   // for the messages that were sent before it.

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "transports/ucx/channel.h"
-#include "transports/ucx/connection.h"
 #include "transports/ucx/control_link.h"
 #include "transports/ucx/handle.h"
 #include "transports/ucx/listener.h"
@@ -34,7 +33,10 @@ UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> contr
                     .preferred_piece_bytes = kPreferredPieceBytes,
                     .cuda_memory = context.handles_cuda()} {}
 
-UcxEndpoint::~UcxEndpoint() { arrivals_.clear(); }
+UcxEndpoint::~UcxEndpoint() {
+  greetings_.clear();
+  arrivals_.clear();
+}
 
 Result<std::unique_ptr<Listener>> UcxEndpoint::listen() {
   auto control = control_->listen();
@@ -103,25 +105,40 @@ void UcxEndpoint::drop_arrivals(std::int64_t now_ns) {
   });
 }
 
+void UcxEndpoint::answer_arrivals() {
+  std::vector<Arrival> introduced;
+  std::erase_if(arrivals_, [&](Arrival& arrival) {
+    if (!arrival.link->has_message()) return false;
+    introduced.push_back(std::move(arrival));
+    return true;
+  });
+  for (Arrival& arrival : introduced) {
+    const ControlMessage introduction = arrival.link->take_message();
+    if (introduction.kind != ControlKind::introduction ||
+        introduction.blob.size() > kMaxHelloBytes) {
+      refuse(arrival.link->peer_name(), "it does not introduce itself");
+      continue;
+    }
+    auto accepted = UcxConnection::accept(*state_, std::move(arrival.link), introduction);
+    if (accepted.ok()) greetings_.push_back({arrival.listener, std::move(accepted).value()});
+    else THINWIRE_WARN(state_->settings().log, "%s", accepted.status().text());
+  }
+}
+
 Result<std::unique_ptr<Connection>> UcxEndpoint::try_accept(Listener& listener) {
   auto* ours = dynamic_cast<UcxListener*>(&listener);
   if (ours == nullptr) return Status(Code::invalid_argument, "not a listener of this transport");
   take_arrivals(*ours);
-  if (!arrivals_.empty()) look_at_control(state_->settings().clock.now_ns());
-  for (auto at = arrivals_.begin(); at != arrivals_.end(); ++at) {
-    if (at->listener != ours->number() || !at->link->has_message()) continue;
-    std::unique_ptr<ControlLink> link = std::move(at->link);
-    arrivals_.erase(at);
-    const ControlMessage introduction = link->take_message();
-    if (introduction.kind != ControlKind::introduction ||
-        introduction.blob.size() > kMaxHelloBytes) {
-      refuse(link->peer_name(), "it does not introduce itself");
-      return Status::would_block();
-    }
-    setting_up_.store(true);
-    auto accepted = UcxConnection::accept(*state_, std::move(link), introduction);
-    if (!accepted.ok()) return accepted.status();
-    return std::unique_ptr<Connection>(std::move(accepted).value());
+  if (arrivals_.empty() && greetings_.empty()) return Status::would_block();
+  setting_up_.store(true);
+  answer_arrivals();
+  advance(state_->settings().clock.now_ns());
+  std::erase_if(greetings_, [](const Greeting& each) { return each.connection->state().failed(); });
+  for (auto at = greetings_.begin(); at != greetings_.end(); ++at) {
+    if (at->listener != ours->number() || !at->connection->state().ok()) continue;
+    std::unique_ptr<Connection> connection = std::move(at->connection);
+    greetings_.erase(at);
+    return connection;
   }
   return Status::would_block();
 }
@@ -139,20 +156,22 @@ void UcxEndpoint::look_at_control(std::int64_t now_ns) {
   setting_up_.store(is_setting_up());
 }
 
-std::size_t UcxEndpoint::poll(std::span<Completion> out) {
-  state_->events.begin_poll();
+bool UcxEndpoint::advance(std::int64_t now_ns) {
   bool busy = state_->progress_workers();
-  const std::int64_t now_ns = state_->settings().clock.now_ns();
   if (std::exchange(state_->control_is_urgent, false)) urgent_until_ns_ = now_ns + kUrgentNs;
   const bool urgent = now_ns < urgent_until_ns_;
   if (urgent || setting_up_.load() || now_ns >= next_control_ns_) look_at_control(now_ns);
   for (UcxConnection* connection : state_->connections) busy |= connection->progress(now_ns);
-  if (!state_->departing.empty()) {
-    state_->progress_departing(now_ns);
-    busy = true;
-  }
+  if (state_->departing.empty()) return busy || urgent;
+  state_->progress_departing(now_ns);
+  return true;
+}
+
+std::size_t UcxEndpoint::poll(std::span<Completion> out) {
+  state_->events.begin_poll();
+  const bool busy = advance(state_->settings().clock.now_ns());
   const std::size_t count = state_->finished.drain(out);
-  arm_if_wanted(!busy && !urgent && state_->finished.empty() && count == 0);
+  arm_if_wanted(!busy && state_->finished.empty() && count == 0);
   return count;
 }
 

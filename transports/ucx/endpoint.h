@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "transports/transport.h"
+#include "transports/ucx/connection.h"
 #include "transports/ucx/endpoint_state.h"
 #include "transports/ucx/registrations.h"
 
@@ -47,6 +48,15 @@ class UcxEndpoint final : public Endpoint {
     std::int64_t deadline_ns = 0;
   };
 
+  // An accepted connection whose path is still being tried.
+  struct Greeting {
+    std::uint64_t listener = 0;
+    std::unique_ptr<UcxConnection> connection;
+  };
+
+  void answer_arrivals();
+  // Moves everything; true while there is something left to do.
+  bool advance(std::int64_t now_ns);
   void take_arrivals(UcxListener& listener);
   void drop_arrivals(std::int64_t now_ns);
   void refuse(std::string_view peer, const char* why);
@@ -59,6 +69,7 @@ class UcxEndpoint final : public Endpoint {
   Registrations registrations_;
   std::unique_ptr<EndpointState> state_;
   std::vector<Arrival> arrivals_;
+  std::vector<Greeting> greetings_;
   const Capabilities capabilities_;
   std::int64_t next_control_ns_ = 0;
   std::int64_t urgent_until_ns_ = 0;

@@ -15,6 +15,11 @@ enum class MessageKind : std::uint16_t {
   data = 1,
   grant = 2,  // only the `granted` of its header
   look = 3,   // something is on the control connection
+  // The path is tried in both directions before either side is established, because UCX connects
+  // on the way of the first messages and needs both sides' progress for it.
+  greeting = 4,   // from the connecting side
+  reply = 5,      // from the accepting side, after a greeting
+  confirmed = 6,  // from the connecting side, after the reply
 };
 
 // The header of every active message.
