@@ -25,8 +25,9 @@ std::span<const std::byte> control_hello() {
 }
 }  // namespace
 
-UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control)
-    : control_(std::move(control)),
+UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control,
+                         Departed& departed)
+    : departed_(departed), control_(std::move(control)),
       registrations_(context),
       state_(std::make_unique<EndpointState>(context, *control_)),
       capabilities_{.max_message_bytes = kMaxMessageBytes,
@@ -36,6 +37,9 @@ UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> contr
 UcxEndpoint::~UcxEndpoint() {
   greetings_.clear();
   arrivals_.clear();
+  if (!state_->finish_departing(state_->settings().clock.now_ns())) {
+    departed_.take(std::move(control_), std::move(state_));
+  }
 }
 
 Result<std::unique_ptr<Listener>> UcxEndpoint::listen() {
@@ -150,6 +154,7 @@ bool UcxEndpoint::is_setting_up() const {
 
 void UcxEndpoint::look_at_control(std::int64_t now_ns) {
   next_control_ns_ = now_ns + kControlEveryNs;
+  departed_.progress();
   state_->poll_control();
   drop_arrivals(now_ns);
   for (UcxConnection* connection : state_->connections) connection->progress_control(now_ns);

@@ -1,8 +1,8 @@
 // One device in use by the UCX transport. Owner: the caller of Transport::open(); its thread, but
 // for wait().
 //
-// Its destructor waits up to a quarter of a second for what connections sent before they were
-// closed.
+// What its connections sent before they were closed still goes out after its destruction, driven by
+// the transport's other endpoints.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 
 #include "transports/transport.h"
 #include "transports/ucx/connection.h"
+#include "transports/ucx/departed.h"
 #include "transports/ucx/endpoint_state.h"
 #include "transports/ucx/registrations.h"
 
@@ -20,8 +21,8 @@ namespace thinwire::transports::ucx {
 
 class UcxEndpoint final : public Endpoint {
  public:
-  // `context` outlives it.
-  UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control);
+  // `context` and `departed` outlive it.
+  UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control, Departed& departed);
   ~UcxEndpoint() override;
 
   // Whether the kernel gave what it sleeps on.
@@ -64,6 +65,7 @@ class UcxEndpoint final : public Endpoint {
   void look_at_control(std::int64_t now_ns);
   void arm_if_wanted(bool idle);
 
+  Departed& departed_;
   // Declared in the order of their dependence.
   std::unique_ptr<Endpoint> control_;
   Registrations registrations_;

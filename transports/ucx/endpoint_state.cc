@@ -10,7 +10,6 @@ namespace thinwire::transports::ucx {
 
 namespace {
 constexpr std::int64_t kMillisecondNs = 1'000'000;
-// For peers that do not make progress: UCX's flush needs theirs.
 constexpr std::int64_t kLettingGoNs = 250 * kMillisecondNs;
 constexpr std::int64_t kDepartingNs = 2'000 * kMillisecondNs;
 }  // namespace
@@ -19,13 +18,6 @@ EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
     : context(the_context), control(the_control), number(random_number()) {}
 
 EndpointState::~EndpointState() {
-  const Clock& clock = settings().clock;
-  const std::int64_t until_ns = clock.now_ns() + kLettingGoNs;
-  while (!(departing.empty() && departing_links.empty()) && clock.now_ns() < until_ns) {
-    progress_workers();
-    poll_control();
-    progress_departing(clock.now_ns());
-  }
   // What UCX still does for channels of the shared worker ends with it; their halves must live
   // until then.
   for (Departing& each : departing) each.channel->abandon();
@@ -86,6 +78,13 @@ void EndpointState::progress_departing(std::int64_t now_ns) {
     if (now_ns >= each.until_ns) each.channel->abort();
     return each.channel->progress();
   });
+}
+
+bool EndpointState::finish_departing(std::int64_t now_ns) {
+  progress_workers();
+  poll_control();
+  progress_departing(now_ns);
+  return departing.empty() && departing_links.empty();
 }
 
 }  // namespace thinwire::transports::ucx

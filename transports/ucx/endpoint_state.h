@@ -36,6 +36,8 @@ struct EndpointState final : MessageSink {
   // `in_order`, what was sent still goes out.
   void let_go(std::unique_ptr<Channel> channel, bool in_order);
   void progress_departing(std::int64_t now_ns);
+  // After the Endpoint's life: moves what is left; true when nothing is.
+  bool finish_departing(std::int64_t now_ns);
   // The control connections are worth a look now.
   void look_at_control() { control_is_urgent = true; }
 

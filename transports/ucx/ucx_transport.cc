@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "transports/ucx/context.h"
+#include "transports/ucx/departed.h"
 #include "transports/ucx/endpoint.h"
 
 namespace thinwire::transports::ucx {
@@ -29,7 +30,8 @@ std::string joined(const std::vector<std::string>& names) {
 struct UcxTransport::State {
   State(const Config& the_config, const Log& the_log, const Clock& the_clock,
         Transport& the_control)
-      : config(the_config), log(the_log), clock(the_clock), control(the_control) {}
+      : config(the_config), log(the_log), clock(the_clock), control(the_control),
+        departed(the_clock) {}
 
   Status find_devices();
   void choose(const std::vector<NicInfo>& nics, const std::vector<Resource>& resources);
@@ -44,6 +46,7 @@ struct UcxTransport::State {
   std::optional<Settings> settings;
   std::vector<Device> devices;
   std::map<std::string, std::unique_ptr<Context>> contexts;  // by their devices
+  Departed departed;  // last: what it holds uses all of the above
 };
 
 UcxTransport::UcxTransport(const Config& config, const Log& log, const Clock& clock,
@@ -117,7 +120,8 @@ Result<std::unique_ptr<Endpoint>> UcxTransport::open(int device) {
   if (!context.ok()) return context.status();
   auto control = state_->control.open(chosen.control_device);
   if (!control.ok()) return control.status();
-  auto endpoint = std::make_unique<UcxEndpoint>(*context.value(), std::move(control).value());
+  auto endpoint = std::make_unique<UcxEndpoint>(*context.value(), std::move(control).value(),
+                                                state_->departed);
   if (!endpoint->is_valid()) return Status(Code::system_error, "cannot make an epoll descriptor");
   return std::unique_ptr<Endpoint>(std::move(endpoint));
 }
