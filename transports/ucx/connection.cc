@@ -253,6 +253,7 @@ void UcxConnection::tell_error(const Status& status) {
     channel_->tell_to_look();
   }
   link_->send(std::move(error));
+  state_.look_at_control();
 }
 
 // What UCX has under way is broken off in progress(), because this may run inside its callbacks'

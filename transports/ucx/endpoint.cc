@@ -167,6 +167,8 @@ bool UcxEndpoint::advance(std::int64_t now_ns) {
   const bool urgent = now_ns < urgent_until_ns_;
   if (urgent || setting_up_.load() || now_ns >= next_control_ns_) look_at_control(now_ns);
   for (UcxConnection* connection : state_->connections) busy |= connection->progress(now_ns);
+  // What was told just now goes out even if nobody polls again.
+  if (state_->control_is_urgent) state_->poll_control();
   if (state_->departing.empty()) return busy || urgent;
   state_->progress_departing(now_ns);
   return true;
