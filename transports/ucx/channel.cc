@@ -4,6 +4,10 @@
 
 namespace thinwire::transports::ucx {
 
+namespace {
+constexpr int kLastRounds = 10'000;
+}
+
 Channel::Channel(EndpointState& state, std::uint32_t number, Watching watching,
                  std::unique_ptr<Worker> own_worker)
     : state_(state),
@@ -19,7 +23,11 @@ Channel::Channel(EndpointState& state, std::uint32_t number, Watching watching,
 
 Channel::~Channel() {
   state_.channels.erase(number_);
-  if (endpoint_ != nullptr) abort();
+  abort();
+  // UCX must not lose a worker under requests that it still tracks.
+  for (int round = 0; round < kLastRounds && !shares_ && holds_buffers(); ++round) {
+    worker()->progress();
+  }
 }
 
 Result<std::unique_ptr<Channel>> Channel::create(EndpointState& state, std::uint32_t number,
@@ -131,7 +139,7 @@ void Channel::begin_closing(std::uint32_t flags) {
 void Channel::abort() {
   if (worker() == nullptr) return;
   receiver_.refuse_waiting();
-  if (!shares_) {
+  if (watching_ == Watching::by_control) {
     abandon();
     own_worker_.reset();
   } else if (endpoint_ != nullptr && closing_ == nullptr) {

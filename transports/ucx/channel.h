@@ -15,7 +15,8 @@
 namespace thinwire::transports::ucx {
 
 // How UCX sees a peer's death. Shared memory has no way to, so there the control connection alone
-// does, and the channel has a worker of its own that is destroyed to break off.
+// does, and the channel has a worker of its own that is destroyed to break off. Where UCX does, it
+// tracks requests and must be asked to break off.
 enum class Watching : std::uint8_t { by_ucx = 1, by_control = 2 };
 
 class Channel {

@@ -27,7 +27,8 @@ std::span<const std::byte> control_hello() {
 
 UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> control,
                          Departed& departed)
-    : departed_(departed), control_(std::move(control)),
+    : departed_(departed),
+      control_(std::move(control)),
       registrations_(context),
       state_(std::make_unique<EndpointState>(context, *control_)),
       capabilities_{.max_message_bytes = kMaxMessageBytes,
@@ -124,8 +125,10 @@ void UcxEndpoint::answer_arrivals() {
       continue;
     }
     auto accepted = UcxConnection::accept(*state_, std::move(arrival.link), introduction);
-    if (accepted.ok()) greetings_.push_back({arrival.listener, std::move(accepted).value()});
-    else THINWIRE_WARN(state_->settings().log, "%s", accepted.status().text());
+    if (accepted.ok())
+      greetings_.push_back({arrival.listener, std::move(accepted).value()});
+    else
+      THINWIRE_WARN(state_->settings().log, "%s", accepted.status().text());
   }
 }
 

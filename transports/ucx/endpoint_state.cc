@@ -20,6 +20,12 @@ EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
 EndpointState::~EndpointState() {
   // What UCX still does for channels of the shared worker ends with it; their halves must live
   // until then.
+  for (Departing& each : departing) each.channel->abort();
+  const auto holds = [](const Departing& each) { return each.channel->holds_buffers(); };
+  const std::int64_t until_ns = settings().clock.now_ns() + kLettingGoNs;
+  while (std::ranges::any_of(departing, holds) && settings().clock.now_ns() < until_ns) {
+    progress_workers();
+  }
   for (Departing& each : departing) each.channel->abandon();
   shared_worker.reset();
 }

@@ -30,7 +30,10 @@ std::string joined(const std::vector<std::string>& names) {
 struct UcxTransport::State {
   State(const Config& the_config, const Log& the_log, const Clock& the_clock,
         Transport& the_control)
-      : config(the_config), log(the_log), clock(the_clock), control(the_control),
+      : config(the_config),
+        log(the_log),
+        clock(the_clock),
+        control(the_control),
         departed(the_clock) {}
 
   Status find_devices();
@@ -120,8 +123,8 @@ Result<std::unique_ptr<Endpoint>> UcxTransport::open(int device) {
   if (!context.ok()) return context.status();
   auto control = state_->control.open(chosen.control_device);
   if (!control.ok()) return control.status();
-  auto endpoint = std::make_unique<UcxEndpoint>(*context.value(), std::move(control).value(),
-                                                state_->departed);
+  auto endpoint =
+      std::make_unique<UcxEndpoint>(*context.value(), std::move(control).value(), state_->departed);
   if (!endpoint->is_valid()) return Status(Code::system_error, "cannot make an epoll descriptor");
   return std::unique_ptr<Endpoint>(std::move(endpoint));
 }
