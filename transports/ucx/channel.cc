@@ -109,8 +109,10 @@ bool Channel::greet(bool connecting) {
   }
   if (!connecting) return heard_ == MessageKind::confirmed;
   if (heard_ != MessageKind::reply) return false;
-  sender_.tell(MessageKind::confirmed, 0);
-  return true;
+  if (!confirmed_) sender_.tell(MessageKind::confirmed, 0);
+  confirmed_ = true;
+  // Not before it is out: nobody may poll here again for long.
+  return sender_.in_flight() == 0;
 }
 
 void Channel::grant_if_due() {

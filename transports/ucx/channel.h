@@ -92,6 +92,7 @@ class Channel {
   Status ucx_failure_;
   std::uint64_t granted_ = 0;  // what was last told to the peer
   bool greeted_ = false;
+  bool confirmed_ = false;
   MessageKind heard_ = MessageKind::data;  // the latest of the peer's greeting
 };
 

@@ -77,9 +77,11 @@ void UcxEndpoint::refuse(std::string_view peer, const char* why) {
                 peer.data(), why);
 }
 
-void UcxEndpoint::take_arrivals(UcxListener& listener) {
-  const std::int64_t now_ns = state_->settings().clock.now_ns();
-  while (true) {
+// One at a time: what this endpoint takes, no other endpoint can accept, and the next try_accept()
+// on the listener may be another endpoint's.
+void UcxEndpoint::take_arrival(UcxListener& listener) {
+  const auto is_its = [&](const auto& each) { return each.listener == listener.number(); };
+  while (std::ranges::none_of(arrivals_, is_its) && std::ranges::none_of(greetings_, is_its)) {
     auto accepted = control_->try_accept(listener.control());
     if (!accepted.ok()) return;
     const auto hello = accepted.value()->hello();
@@ -89,9 +91,9 @@ void UcxEndpoint::take_arrivals(UcxListener& listener) {
              "its transport is not UCX (THINWIRE_TRANSPORT must be equal on all ranks)");
       continue;
     }
-    arrivals_.push_back({listener.number(),
-                         std::make_unique<ControlLink>(*state_, std::move(accepted).value()),
-                         now_ns + state_->settings().connect_timeout_ns()});
+    arrivals_.push_back(
+        {listener.number(), std::make_unique<ControlLink>(*state_, std::move(accepted).value()),
+         state_->settings().clock.now_ns() + state_->settings().connect_timeout_ns()});
   }
 }
 
@@ -135,7 +137,7 @@ void UcxEndpoint::answer_arrivals() {
 Result<std::unique_ptr<Connection>> UcxEndpoint::try_accept(Listener& listener) {
   auto* ours = dynamic_cast<UcxListener*>(&listener);
   if (ours == nullptr) return Status(Code::invalid_argument, "not a listener of this transport");
-  take_arrivals(*ours);
+  take_arrival(*ours);
   if (arrivals_.empty() && greetings_.empty()) return Status::would_block();
   setting_up_.store(true);
   answer_arrivals();

@@ -58,7 +58,7 @@ class UcxEndpoint final : public Endpoint {
   void answer_arrivals();
   // Moves everything; true while there is something left to do.
   bool advance(std::int64_t now_ns);
-  void take_arrivals(UcxListener& listener);
+  void take_arrival(UcxListener& listener);
   void drop_arrivals(std::int64_t now_ns);
   void refuse(std::string_view peer, const char* why);
   bool is_setting_up() const;
