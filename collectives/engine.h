@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/data_type.h"
@@ -59,7 +60,19 @@ struct Group {
   std::vector<transports::Connection*> connections;
 };
 
-// One collective, the same on every rank but for the pointers. Vectors are in elements of `type`.
+// Which part of which tensor of the application an all_reduce carries, where that is known
+// (plugin/profiler.h). One rank's own knowledge: another may lack it for the same call, so neither
+// what travels nor the Plan may depend on it; treat elements behind `valid` as zeros instead.
+struct TensorId {
+  // Equal for the same part of the same buffers, size, type and op on the same communicator, call
+  // after call; a hash, so compare sizes too before trusting what is kept under it.
+  std::uint64_t key = 0;
+  // Elements from the start that are the tensor's; those behind are stale memory. 0 to count.
+  std::size_t valid = 0;
+};
+
+// One collective, the same on every rank but for the pointers and `tensor`. Vectors are in elements
+// of `type`.
 // all_reduce: input and output hold `piece_count[0] + ...` elements. all_gather: rank r's slice is
 // piece r; input points at this rank's piece, output at the window. reduce_scatter: input points
 // at the window, output at this rank's piece. input and output may be the same address
@@ -75,6 +88,7 @@ struct Call {
   // all_gather and reduce_scatter: elements of each rank's piece within the window, in rank
   // order; empty for all_reduce, whose split is the engine's own (geometry.h).
   std::vector<std::size_t> piece_counts;
+  std::optional<TensorId> tensor;  // all_reduce only
 };
 
 class Request;  // opaque; owned by the Engine's pool
