@@ -32,6 +32,10 @@ struct Config {
   // Network.
   TransportChoice transport = TransportChoice::automatic;  // THINWIRE_TRANSPORT
 
+  // Topology.
+  std::string hwloc_xml;     // THINWIRE_HWLOC_XML, "": the machine itself
+  std::string cluster_file;  // THINWIRE_CLUSTER_FILE, "": none
+
   // Time.
   std::int64_t connect_timeout_s = 120;  // THINWIRE_CONNECT_TIMEOUT_S
   std::int64_t peer_timeout_s = 10;      // THINWIRE_PEER_TIMEOUT_S

@@ -68,6 +68,17 @@ inline constexpr std::array kSettings{
             .help = "What moves the bytes. tcp: sockets. ucx: UCX (libucp.so.0, 1.13 or newer) as "
                     "its own variables configure it, with TCP for set-up and errors; experimental, "
                     "only in builds with -DTHINWIRE_UCX=ON. auto: tcp."},
+    Setting{.section = "Topology",
+            .name = "THINWIRE_HWLOC_XML",
+            .field = &Config::hwloc_xml,
+            .help = "File that describes this machine, as hwloc's lstopo writes it (XML), for "
+                    "machines that hide what they are. Empty: ask the machine itself."},
+    Setting{.section = "Topology",
+            .name = "THINWIRE_CLUSTER_FILE",
+            .field = &Config::cluster_file,
+            .help = "File that says which hosts share a leaf switch or rack: Slurm's topology.conf "
+                    "or lines such as rack1: node[1-4,7] (docs/topology.md). The same on every "
+                    "host. Empty: nothing is known."},
     Setting{.section = "Time",
             .name = "THINWIRE_CONNECT_TIMEOUT_S",
             .field = &Config::connect_timeout_s,
