@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "compression/float_bits.h"
+#include "compression/formats.h"
 #include "compression/frame.h"
 #include "compression/reduce.h"
 #include "compression/segments.h"
@@ -24,32 +25,33 @@ template <class Format>
 class FrameDecoder {
  public:
   using Code = typename Format::Code;
-  using Payload = typename Format::Payload;
+  using Element = typename Format::Element;
+  using Payload = typename Element::Payload;
+  using Packed = Packing<Element::kBits>;
 
-  FrameDecoder(const DecodeTarget& target, DataType wire_type, std::size_t count)
-      : target_(target), wire_type_(wire_type), count_(count) {}
+  FrameDecoder(const DecodeTarget& target, std::size_t count) : target_(target), count_(count) {}
 
-  // `reader` stands behind the frame header.
-  Status run(FrameReader reader) {
-    codes_ = reader.try_take(block_count(count_) * sizeof(Code));
+  // Reads the header and finds the frame's parts: once, before the tiles.
+  Status start(const std::byte* wire, std::size_t wire_bytes) {
+    const Status status = read_frame_header(wire, wire_bytes, Format::kId, count_, wire_type_);
+    if (!status.ok()) return status;
+    reader_ = FrameReader(wire + kFrameHeaderBytes, wire + wire_bytes);
+    codes_ = reader_.try_take(block_count(count_) * Format::kCodeBytes);
     if (codes_ == nullptr) return malformed_frame();
-    payload_ = reader.try_take(count_ * sizeof(Payload));
-    if (payload_ == nullptr) return malformed_frame();
-    for (std::size_t first = 0; first < count_; first += kTileElements) {
-      if (!try_decode_tile(first, std::min(kTileElements, count_ - first), reader)) {
-        return malformed_frame();
-      }
-    }
-    return reader.at_end() ? Status() : malformed_frame();
+    payload_ = reader_.try_take(payload_bytes<Format>(count_));
+    return payload_ == nullptr ? malformed_frame() : Status();
   }
 
- private:
-  bool try_decode_tile(std::size_t first, std::size_t n, FrameReader& reader) {
+  // Decodes the tile that begins at `first`; tiles come in order.
+  bool try_decode_tile(std::size_t first) {
+    const std::size_t n = std::min(kTileElements, count_ - first);
     const bool direct = target_.type == DataType::float32 && n % kBlockElements == 0;
     std::byte* const elements = target_.elements + first * element_bytes(target_.type);
     float* const out = direct ? reinterpret_cast<float*>(elements) : tile_.data();
     if (!direct && target_.add) std::memcpy(out, elements, n * sizeof(float));
-    if (!try_parse_tile(first, n, out, reader)) return false;
+    if constexpr (Format::kCodeBytes != 0) {
+      if (!try_parse_tile(first, n, out)) return false;
+    }
     decode_blocks(first, n, out);
     for (; irregular_ != 0; irregular_ &= irregular_ - 1) {
       const auto b = static_cast<std::size_t>(std::countr_zero(irregular_));
@@ -59,28 +61,34 @@ class FrameDecoder {
     return true;
   }
 
+  bool at_end() const { return reader_.at_end(); }
+
+ private:
+  static constexpr std::size_t kBlockBytes = Packed::bytes(kBlockElements);
+
+  const std::byte* payload_of(std::size_t first) const {
+    return payload_ + first / kBlockElements * kBlockBytes;
+  }
+
   void decode_blocks(std::size_t first, std::size_t n, float* out) {
     const std::size_t full = n / kBlockElements, rest = n % kBlockElements;
-    const std::byte* from = payload_ + first * sizeof(Payload);
+    const std::byte* const from = payload_of(first);
     run_kernel(from, full, unscaling_.data(), out);
     if (rest == 0) return;
-    std::array<std::byte, kBlockElements * sizeof(Payload)> padded{};
-    std::memcpy(padded.data(), from + full * sizeof(padded), rest * sizeof(Payload));
+    std::array<std::byte, kBlockBytes> padded{};
+    unpack<Element>(from + full * kBlockBytes, rest, padded.data());
     float* const last = out + full * kBlockElements;
     std::fill(last + rest, last + kBlockElements, 0.0f);
     run_kernel(padded.data(), 1, unscaling_.data() + full, last);
   }
 
   void run_kernel(const std::byte* from, std::size_t blocks, const float* unscaling, float* out) {
-    if (target_.add) {
-      Format::decode_add_blocks(from, blocks, unscaling, out);
-    } else {
-      Format::decode_blocks(from, blocks, unscaling, out);
-    }
+    const BlockKernels& kernel = kernels().block[Format::kKernels];
+    (target_.add ? kernel.decode_add : kernel.decode)(from, blocks, unscaling, out);
   }
 
   // Fills unscaling_ and, for the elements that have another scale or none, patch_.
-  bool try_parse_tile(std::size_t first, std::size_t n, const float* out, FrameReader& reader) {
+  bool try_parse_tile(std::size_t first, std::size_t n, const float* out) {
     for (std::size_t b = 0; b * kBlockElements < n; ++b) {
       const std::size_t at = first + b * kBlockElements;
       const auto code = read_as<Code>(codes_ + at / kBlockElements * sizeof(Code));
@@ -92,21 +100,21 @@ class FrameDecoder {
       unscaling_[b] = 0.0f;
       const std::size_t in_block = std::min(kBlockElements, n - b * kBlockElements);
       bool fine = false;
-      if (code == Format::kSegmentedCode) fine = try_segments(b, at, in_block, reader);
-      if (Format::kHasRaw && code == Format::kRawCode) fine = try_raw(b, at, in_block, reader);
+      if (code == Format::kSegmentedCode) fine = try_segments(b, at, in_block);
+      if (Format::kHasRaw && code == Format::kRawCode) fine = try_raw(b, at, in_block);
       if (!fine) return false;
       if (target_.add) add_to_patch(b, out + b * kBlockElements);
     }
     return true;
   }
 
-  bool try_segments(std::size_t b, std::size_t at, std::size_t n, FrameReader& reader) {
-    const std::byte* head = reader.try_take(1);
+  bool try_segments(std::size_t b, std::size_t at, std::size_t n) {
+    const std::byte* head = reader_.try_take(1);
     if (head == nullptr) return false;
     const auto extra = read_as<std::uint8_t>(head);
-    const std::byte* ends = reader.try_take(extra);
+    const std::byte* ends = reader_.try_take(extra);
     if (ends == nullptr || extra == 0) return false;
-    const std::byte* codes = reader.try_take((extra + std::size_t{1}) * sizeof(Code));
+    const std::byte* codes = reader_.try_take((extra + std::size_t{1}) * sizeof(Code));
     if (codes == nullptr) return false;
     std::size_t begin = 0;
     for (std::size_t s = 0; s < extra; ++s) {
@@ -115,8 +123,8 @@ class FrameDecoder {
       if (end <= begin || end >= n || !Format::is_plain(code)) return false;
       const float unscaling = Format::unscaling(code);
       for (; begin < end; ++begin) {
-        const auto payload = read_as<Payload>(payload_ + (at + begin) * sizeof(Payload));
-        patch_[b * kBlockElements + begin] = Format::decode_one(payload, unscaling);
+        const auto payload = Packed::template get<Payload>(payload_of(at), begin, n);
+        patch_[b * kBlockElements + begin] = Element::decode(payload, unscaling);
       }
     }
     const auto last = read_as<Code>(codes + extra * sizeof(Code));
@@ -126,12 +134,12 @@ class FrameDecoder {
     return true;
   }
 
-  bool try_raw(std::size_t b, std::size_t at, std::size_t n, FrameReader& reader) {
-    const std::size_t bytes = n * element_bytes(wire_type_), head = n * sizeof(Payload);
-    const std::byte* rest = reader.try_take(bytes - head);
+  bool try_raw(std::size_t b, std::size_t at, std::size_t n) {
+    const std::size_t bytes = n * element_bytes(wire_type_), head = Packed::bytes(n);
+    const std::byte* rest = reader_.try_take(bytes - head);
     if (rest == nullptr) return false;
     alignas(8) std::array<std::byte, kBlockElements * sizeof(float)> raw;
-    std::memcpy(raw.data(), payload_ + at * sizeof(Payload), head);
+    std::memcpy(raw.data(), payload_of(at), head);
     std::memcpy(raw.data() + head, rest, bytes - head);
     load(wire_type_, raw.data(), patch_.data() + b * kBlockElements, n);
     patched_[b] = n;
@@ -147,8 +155,9 @@ class FrameDecoder {
   }
 
   DecodeTarget target_;
-  DataType wire_type_;
   std::size_t count_;
+  DataType wire_type_{};
+  FrameReader reader_{nullptr, nullptr};
   const std::byte* codes_ = nullptr;
   const std::byte* payload_ = nullptr;
   std::array<float, kTileBlocks> unscaling_;

@@ -5,10 +5,10 @@
 #include <array>
 #include <bit>
 
-#include "compression/float_bits.h"
-#include "compression/frame.h"
+#include "compression/block_patches.h"
+#include "compression/encode_input.h"
+#include "compression/formats.h"
 #include "compression/reduce.h"
-#include "compression/segments.h"
 
 namespace thinwire::compression {
 
@@ -16,87 +16,123 @@ template <class Format>
 class FrameEncoder {
  public:
   using Code = typename Format::Code;
-  using Payload = typename Format::Payload;
+  using Element = typename Format::Element;
+  using Packed = Packing<Element::kBits>;
 
-  FrameEncoder(const void* elements, DataType type, std::size_t count, std::byte* wire)
-      : elements_(static_cast<const std::byte*>(elements)),
-        type_(type),
-        count_(count),
-        codes_(wire + kFrameHeaderBytes),
-        payload_(codes_ + block_count(count) * sizeof(Code)),
-        escape_(payload_ + count * sizeof(Payload)) {
-    write_frame_header(wire, Format::kId, type, count);
-  }
+  // `noise` is null for rounding to nearest.
+  FrameEncoder(EncodeInput& input, const std::uint64_t* noise, std::byte* wire)
+      : input_(input), noise_(noise), frame_(wire, input.type(), input.count()) {}
 
-  // Returns the frame's end.
-  std::byte* run() {
-    for (std::size_t first = 0; first < count_; first += kTileElements) {
-      encode_tile(first, std::min(kTileElements, count_ - first));
+  // Encodes the tile that begins at `first`; tiles come in order. Returns the frame's end so far.
+  std::byte* encode_tile(std::size_t first) {
+    const std::size_t n = std::min(kTileElements, input_.count() - first);
+    const float* const x = input_.floats(first, n);
+    if (noise_ != nullptr) key_ = noise_key(*noise_, first / kTileElements);
+    const std::size_t whole = input_.valid_of(first, n) / kBlockElements * kBlockElements;
+    encode_whole(x, first, whole / kBlockElements);
+    for (std::size_t i = whole; i < n; i += kBlockElements) {
+      encode_alone(x + i, first + i, std::min(kBlockElements, n - i));
     }
-    return escape_;
+    return frame_.end();
   }
 
  private:
-  void encode_tile(std::size_t first, std::size_t n) {
-    const std::size_t full = n / kBlockElements, rest = n % kBlockElements;
-    const float* x = as_floats(first, n);
-    encode_blocks(x, first, full);
-    if (rest == 0) return;
-    alignas(64) std::array<float, kBlockElements> padded{};
-    std::memcpy(padded.data(), x + full * kBlockElements, rest * sizeof(float));
-    encode_partial(padded.data(), first + full * kBlockElements, rest);
-  }
+  static constexpr std::size_t kBlockBytes = Packed::bytes(kBlockElements);
 
-  const float* as_floats(std::size_t first, std::size_t n) {
-    const std::byte* from = elements_ + first * element_bytes(type_);
-    if (type_ == DataType::float32) return reinterpret_cast<const float*>(from);
-    load(type_, from, tile_.data(), n);
-    return tile_.data();
-  }
-
-  void encode_blocks(const float* x, std::size_t first, std::size_t blocks) {
+  // Blocks of which every element is valid.
+  void encode_whole(const float* x, std::size_t first, std::size_t blocks) {
+    survey(x, blocks);
     std::uint32_t irregular = 0;
-    kernels().survey(x, blocks, Format::kRule, absmax_.data(), limit_.data());
     for (std::size_t b = 0; b < blocks; ++b) {
-      const float* const block = x + b * kBlockElements;
       if (try_plain(b, first)) continue;
       irregular |= 1u << b;
-      patched_[b] = encode_irregular(b, first + b * kBlockElements, block, kBlockElements);
+      encode_irregular(b, first + b * kBlockElements, x + b * kBlockElements, kBlockElements);
     }
-    std::byte* const payload = payload_ + first * sizeof(Payload);
-    Format::encode_blocks(x, blocks, scaling_.data(), payload);
+    float* const residual = input_.residual(first);
+    run_kernel(x, first, blocks, frame_.payload(first), residual);
     for (; irregular != 0; irregular &= irregular - 1) {
       const auto b = static_cast<std::size_t>(std::countr_zero(irregular));
-      const std::size_t at = b * kBlockElements * sizeof(Payload);
-      std::memcpy(payload + at, patch_.data() + at, patched_[b] * sizeof(Payload));
+      patches_.apply(b, kBlockElements, frame_.payload(first + b * kBlockElements));
+      if (residual != nullptr) patches_.apply_lost(b, residual + b * kBlockElements);
     }
   }
 
-  void encode_partial(const float* padded, std::size_t first, std::size_t n) {
-    std::array<std::byte, kBlockElements * sizeof(Payload)> payload;
-    kernels().survey(padded, 1, Format::kRule, absmax_.data(), limit_.data());
-    const bool plain = try_plain(0, first);
-    const std::size_t patched = plain ? 0 : encode_irregular(0, first, padded, n);
-    Format::encode_blocks(padded, 1, scaling_.data(), payload.data());
-    std::memcpy(payload.data(), patch_.data(), patched * sizeof(Payload));
-    std::memcpy(payload_ + first * sizeof(Payload), payload.data(), n * sizeof(Payload));
+  // One block that is not whole or not wholly valid.
+  void encode_alone(const float* x, std::size_t first, std::size_t n) {
+    alignas(64) std::array<float, kBlockElements> padded, lost;
+    alignas(64) std::array<std::byte, kBlockBytes> payload;
+    std::copy_n(x, n, padded.begin());
+    std::fill(padded.begin() + n, padded.end(), 0.0f);
+    float* const residual = input_.residual(first);
+    survey(padded.data(), 1);
+    patches_.set_count(0, 0);
+    if (!try_plain(0, first)) encode_irregular(0, first, padded.data(), n);
+    run_kernel(padded.data(), first, 1, payload.data(),
+               residual == nullptr ? nullptr : lost.data());
+    std::byte* const to = frame_.payload(first);
+    pack<Element>(payload.data(), n, to);
+    patches_.apply(0, n, to);
+    if (residual == nullptr) return;
+    patches_.apply_lost(0, lost.data());
+    std::copy_n(lost.begin(), input_.valid_of(first, n), residual);
+  }
+
+  void survey(const float* x, std::size_t blocks) {
+    if constexpr (Format::kCodeBytes != 0) {
+      kernels().survey(x, blocks, Format::kRule, absmax_.data(), limit_.data());
+    } else if (input_.residual(0) != nullptr) {
+      constexpr SegmentRule kAny{0, 0, 0};
+      kernels().survey(x, blocks, kAny, absmax_.data(), limit_.data());
+    }
   }
 
   // Whether one scale serves the tile's block b.
   bool try_plain(std::size_t b, std::size_t first) {
-    const std::uint32_t absmax_bits = absmax_[b];
-    if (absmax_bits > std::min(limit_[b], Format::kLargestPlain)) return false;
-    const Code code = Format::code_for(absmax_bits);
-    if (!Format::is_plain(code)) return false;
-    scaling_[b] = Format::scaling(code);
-    set_code(first / kBlockElements + b, code);
-    return true;
+    if constexpr (Format::kCodeBytes == 0) {
+      return input_.residual(0) == nullptr || absmax_[b] < kInfinityBits;
+    } else {
+      const std::uint32_t absmax_bits = absmax_[b];
+      if (absmax_bits > std::min(limit_[b], Format::kLargestPlain)) return false;
+      const Code code = Format::code_for(absmax_bits);
+      if (!Format::is_plain(code)) return false;
+      set_scale(b, code);
+      frame_.set_code(first / kBlockElements + b, code);
+      return true;
+    }
   }
 
-  // Sets the code, the escape and the scale for the kernel, and returns how many elements from the
-  // block's beginning the kernel's payloads do not serve: theirs are in patch_.
-  std::size_t encode_irregular(std::size_t b, std::size_t first, const float* x, std::size_t n) {
+  void set_scale(std::size_t b, Code code) {
+    scaling_[b] = Format::scaling(code);
+    unscaling_[b] = Format::unscaling(code);
+  }
+
+  void run_kernel(const float* x, std::size_t first, std::size_t blocks, void* payload,
+                  float* residual) {
+    kernels().block[Format::kKernels].encode(
+        {x, blocks, scaling_.data(), unscaling_.data(), payload, residual,
+         noise_ == nullptr ? nullptr : &key_, static_cast<std::uint32_t>(first % kTileElements)});
+  }
+
+  // Encodes block b, for which one kernel with one scale does not do: sets its code and escape, and
+  // the scale for the kernel; the first elements, which the kernel does not serve, go to patches_.
+  void encode_irregular(std::size_t b, std::size_t first, const float* x, std::size_t n) {
     const bool finite = absmax_[b] < kInfinityBits;
+    const bool alone = !finite && input_.residual(first) != nullptr;
+    alignas(64) std::array<float, kBlockElements> elements;
+    if (alone) {
+      input_.load_alone(first, n, elements.data());
+      x = elements.data();
+    }
+    if constexpr (Format::kCodeBytes == 0) {
+      encode_by_hand(b, first, x, 0, n, n, Code{});
+    } else {
+      encode_scaled(b, first, x, n, finite);
+    }
+    // The residual stays as it is.
+    if (alone) std::copy_n(input_.residual(first), input_.valid_of(first, n), patches_.lost(b));
+  }
+
+  void encode_scaled(std::size_t b, std::size_t first, const float* x, std::size_t n, bool finite) {
     bool serves = finite || Format::kKeepsNonFinite;
     Segments segments;
     std::array<Code, kMaxSegments> codes;
@@ -105,72 +141,59 @@ class FrameEncoder {
       codes[s] = Format::code_for(segments.absmax_bits[s]);
       serves = serves && Format::is_plain(codes[s]);
     }
-    std::byte* const patch = patch_.data() + b * kBlockElements * sizeof(Payload);
-    if (serves && (segments.count == 1 || fits(segments.count, n))) {
-      scaling_[b] = Format::scaling(codes[segments.count - 1]);
-      write_segments(first / kBlockElements, segments, codes.data());
-      return encode_segments(x, segments, codes.data(), patch);
+    if (!serves || (segments.count > 1 && !fits(segments.count, n))) {
+      scaling_[b] = unscaling_[b] = 0.0f;
+      return write_raw(b, first, x, n, finite);
     }
-    scaling_[b] = 0.0f;
-    write_raw(first, n, patch);
-    return n;
+    const std::size_t last = segments.count - 1;
+    set_scale(b, codes[last]);
+    frame_.write_segments(first / kBlockElements, segments, codes.data());
+    // The kernel serves the last one, unless the format or the residual says otherwise.
+    const bool all = Format::is_scalar(codes[last]) || (!finite && input_.residual(0) != nullptr);
+    std::size_t begin = 0;
+    patches_.set_count(b, 0);
+    for (std::size_t s = 0; s < last + (all ? 1 : 0); ++s) {
+      encode_by_hand(b, first, x, begin, segments.end[s], n, codes[s]);
+      begin = segments.end[s];
+    }
   }
 
   bool fits(std::size_t segments, std::size_t n) const {
-    return segments + segments * sizeof(Code) <= Format::max_escape_bytes(n, element_bytes(type_));
+    return segments + segments * Format::kCodeBytes <=
+           Format::max_escape_bytes(n, element_bytes(input_.type()));
   }
 
-  void write_segments(std::size_t block, const Segments& segments, const Code* codes) {
-    const bool single = segments.count == 1;
-    set_code(block, single ? codes[0] : Format::kSegmentedCode);
-    if (single) return;
-    escape_ = write_as(escape_, static_cast<std::uint8_t>(segments.count - 1));
-    for (std::size_t s = 0; s + 1 < segments.count; ++s) {
-      escape_ = write_as(escape_, static_cast<std::uint8_t>(segments.end[s]));
+  // Elements [begin, end) of block b, with one code.
+  void encode_by_hand(std::size_t b, std::size_t first, const float* x, std::size_t begin,
+                      std::size_t end, std::size_t n, Code code) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto index = static_cast<std::uint32_t>((first + i) % kTileElements);
+      const std::uint32_t noise = noise_of(key_, index);
+      patches_.encode(b, i, n, x[i], code, noise_ == nullptr ? nullptr : &noise);
     }
-    std::memcpy(escape_, codes, segments.count * sizeof(Code));
-    escape_ += segments.count * sizeof(Code);
+    patches_.set_count(b, end);
   }
 
-  // All segments but the last, which the kernel serves unless the format says otherwise.
-  static std::size_t encode_segments(const float* x, const Segments& segments, const Code* codes,
-                                     std::byte* patch) {
-    const std::size_t last = segments.count - 1;
-    const std::size_t by_hand = Format::is_scalar(codes[last]) ? segments.count : last;
-    std::size_t i = 0;
-    for (std::size_t s = 0; s < by_hand; ++s) {
-      const float scaling = Format::scaling(codes[s]);
-      for (; i < segments.end[s]; ++i) {
-        write_as(patch + i * sizeof(Payload), Format::encode_one(x[i], scaling));
-      }
-    }
-    return i;
+  void write_raw(std::size_t b, std::size_t first, const float* x, std::size_t n, bool finite) {
+    const std::size_t bytes = n * element_bytes(input_.type()), head = Packed::bytes(n);
+    alignas(64) std::array<std::byte, kBlockElements * sizeof(float)> raw;
+    input_.write_raw(first, n, finite ? x : nullptr, raw.data(), patches_.lost(b));
+    std::memcpy(patches_.payload(b), raw.data(), head);
+    frame_.write_escape(raw.data() + head, bytes - head);
+    patches_.set_count(b, n);
+    frame_.set_code(first / kBlockElements, Format::kRawCode);
   }
 
-  void write_raw(std::size_t first, std::size_t n, std::byte* patch) {
-    const std::size_t bytes = n * element_bytes(type_), head = n * sizeof(Payload);
-    const std::byte* from = elements_ + first * element_bytes(type_);
-    std::memcpy(patch, from, head);
-    std::memcpy(escape_, from + head, bytes - head);
-    escape_ += bytes - head;
-    set_code(first / kBlockElements, Format::kRawCode);
-  }
-
-  void set_code(std::size_t block, Code code) { write_as(codes_ + block * sizeof(Code), code); }
-
-  const std::byte* elements_;
-  DataType type_;
-  std::size_t count_;
-  std::byte* codes_;
-  std::byte* payload_;
-  std::byte* escape_;
+  EncodeInput& input_;
+  const std::uint64_t* noise_;
+  NoiseKey key_{};
+  FrameWriter<Format> frame_;
   // Of the tile at work.
   std::array<std::uint32_t, kTileBlocks> absmax_;
   std::array<std::uint32_t, kTileBlocks> limit_;
   std::array<float, kTileBlocks> scaling_;
-  std::array<std::size_t, kTileBlocks> patched_;
-  alignas(64) std::array<std::byte, kTileElements * sizeof(Payload)> patch_;
-  alignas(64) std::array<float, kTileElements> tile_;
+  std::array<float, kTileBlocks> unscaling_;
+  Patches<Format> patches_;
 };
 
 }  // namespace thinwire::compression

@@ -7,6 +7,12 @@
 
 namespace thinwire::compression {
 
+std::uint32_t absmax(const float* x, std::size_t n) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, magnitude_bits(x[i]));
+  return largest;
+}
+
 std::uint32_t finite_absmax(const float* x, std::size_t begin, std::size_t end) {
   std::uint32_t largest = 0;
   for (std::size_t i = begin; i < end; ++i) {

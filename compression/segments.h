@@ -41,7 +41,9 @@ struct Segments {
   std::array<std::uint32_t, kMaxSegments> absmax_bits;  // of the finite elements
 };
 
-// The largest finite magnitude in x[begin, end), as bits.
+// The largest magnitude of x[0, n), NaN being largest, and the largest finite one in
+// x[begin, end), as bits.
+std::uint32_t absmax(const float* x, std::size_t n);
 std::uint32_t finite_absmax(const float* x, std::size_t begin, std::size_t end);
 
 // Splits x[0, n), n <= 256. `absmax_bits` is the largest finite magnitude in it; non-finite

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/data_type.h"
+#include "compression/noise.h"
 #include "compression/segments.h"
 
 namespace thinwire::compression {
@@ -17,6 +18,29 @@ namespace thinwire::compression {
 // Elements that share a scale; the codecs' blocks. Pointers need no alignment beyond the
 // element's; those of type void or of 1-byte types need none.
 inline constexpr std::size_t kBlockElements = 256;
+
+// Formats of the block codecs, by place in the tables.
+enum BlockFormat { kFp16, kInt8, kBf16, kInt4, kE4m3, kE5m2, kBlockFormatCount };
+
+// Whole blocks to encode, element by element as element_codes.h does.
+struct BlockJob {
+  const float* x;
+  std::size_t blocks;
+  const float* scaling;    // one a block, and its inverse
+  const float* unscaling;  // (with `residual` alone)
+  void* payload;
+  float* residual;        // null, or becomes x - decoded
+  const NoiseKey* noise;  // null, or rounds stochastically
+  std::uint32_t first;    // index of x[0] for the noise
+};
+
+struct BlockKernels {
+  void (*encode)(const BlockJob& job);
+  // out = element
+  void (*decode)(const void* payload, std::size_t blocks, const float* unscaling, float* out);
+  // out = out + element; a NaN result is the canonical one.
+  void (*decode_add)(const void* payload, std::size_t blocks, const float* unscaling, float* out);
+};
 
 struct Kernels {
   // Per block of kBlockElements floats: the largest x & 0x7fffffff, as an unsigned integer, and
@@ -28,17 +52,11 @@ struct Kernels {
   std::size_t (*first_above)(const float* x, std::size_t begin, std::size_t end,
                              std::uint32_t limit_bits);
 
-  // q = round to nearest even(x * inverse[block]); the products lie within +-127.5.
-  void (*int8_encode)(const float* x, std::size_t blocks, const float* inverse, void* q);
-  // out = q * scale[block]
-  void (*int8_decode)(const void* q, std::size_t blocks, const float* scale, float* out);
-  // out = out + q * scale[block]; a NaN result is the canonical one.
-  void (*int8_decode_add)(const void* q, std::size_t blocks, const float* scale, float* out);
+  // out = x + residual, within +-limit; x where that is not finite. `out` may be `x`.
+  void (*add_residual)(const float* x, const float* residual, float limit, std::size_t count,
+                       float* out);
 
-  // half = float16(x * scale[block]), and back.
-  void (*fp16_encode)(const float* x, std::size_t blocks, const float* scale, void* half);
-  void (*fp16_decode)(const void* half, std::size_t blocks, const float* scale, float* out);
-  void (*fp16_decode_add)(const void* half, std::size_t blocks, const float* scale, float* out);
+  BlockKernels block[kBlockFormatCount];
 
   // reduce.h; null where the accumulator is of the type itself (a plain copy).
   void (*load[kDataTypeCount])(const void* elements, void* accumulator, std::size_t count);

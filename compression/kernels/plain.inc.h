@@ -37,6 +37,16 @@ std::size_t first_above(const float* x, std::size_t begin, std::size_t end,
   return begin;
 }
 
+void add_residual(const float* x, const float* residual, float limit, std::size_t count,
+                  float* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float sum = x[i] + residual[i];
+    const float low = sum < limit ? sum : limit;
+    const float within = low > -limit ? low : -limit;
+    out[i] = magnitude_bits(x[i]) < kInfinityBits ? within : x[i];
+  }
+}
+
 // How an 8- or 16-bit floating type meets float32; the others are their own accumulators.
 template <class T>
 struct Plain {

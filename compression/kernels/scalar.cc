@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "compression/element_codes.h"
 #include "compression/float_bits.h"
 #include "compression/kernels/kernels.h"
 
@@ -21,52 +22,80 @@ void survey(const float* x, std::size_t blocks, const SegmentRule& rule, std::ui
   }
 }
 
-void int8_encode(const float* x, std::size_t blocks, const float* inverse, void* q) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) {
-    // In [1, 2) * 2^23 the last place is 1, so that the addition rounds to an integer.
-    const float shifted = x[i] * inverse[i / kBlockElements] + 0x1.8p23f;
-    write(q, i, static_cast<std::int8_t>(bits_of(shifted) & 0xffu));
+template <class Code>
+using PackingOf = Packing<Code::kBits>;
+
+template <class Code>
+char* block_payload(void* payload, std::size_t block) {
+  return static_cast<char*>(payload) + block * PackingOf<Code>::bytes(kBlockElements);
+}
+template <class Code>
+const char* block_payload(const void* payload, std::size_t block) {
+  return static_cast<const char*>(payload) + block * PackingOf<Code>::bytes(kBlockElements);
+}
+
+template <class Code>
+typename Code::Payload encoded(const BlockJob& job, std::size_t block, std::size_t at) {
+  if (job.noise == nullptr) return Code::encode(job.x[at], job.scaling[block]);
+  const std::uint32_t index = job.first + static_cast<std::uint32_t>(at);
+  return Code::encode(job.x[at], job.scaling[block], noise_of(*job.noise, index));
+}
+
+template <class Code>
+void encode(const BlockJob& job) {
+  for (std::size_t b = 0; b < job.blocks; ++b) {
+    for (std::size_t i = 0; i < kBlockElements; ++i) {
+      const std::size_t at = b * kBlockElements + i;
+      const auto code = encoded<Code>(job, b, at);
+      PackingOf<Code>::put(block_payload<Code>(job.payload, b), i, kBlockElements, code);
+      if (job.residual == nullptr) continue;
+      job.residual[at] = job.x[at] - Code::decode(code, job.unscaling[b]);
+    }
   }
 }
 
-float int8_value(const void* q, const float* scale, std::size_t i) {
-  return static_cast<float>(read<std::int8_t>(q, i)) * scale[i / kBlockElements];
+template <class Code>
+float element(const void* payload, const float* unscaling, std::size_t block, std::size_t i) {
+  using Payload = typename Code::Payload;
+  const char* const from = block_payload<Code>(payload, block);
+  return Code::decode(PackingOf<Code>::template get<Payload>(from, i, kBlockElements),
+                      unscaling[block]);
 }
 
-void int8_decode(const void* q, std::size_t blocks, const float* scale, float* out) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) out[i] = int8_value(q, scale, i);
-}
-
-void int8_decode_add(const void* q, std::size_t blocks, const float* scale, float* out) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) {
-    out[i] = canonical(out[i] + int8_value(q, scale, i));
+template <class Code>
+void decode(const void* payload, std::size_t blocks, const float* unscaling, float* out) {
+  for (std::size_t b = 0; b < blocks; ++b, out += kBlockElements) {
+    for (std::size_t i = 0; i < kBlockElements; ++i) {
+      out[i] = element<Code>(payload, unscaling, b, i);
+    }
   }
 }
 
-void fp16_encode(const float* x, std::size_t blocks, const float* scale, void* half) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) {
-    write(half, i, float16_from_float(x[i] * scale[i / kBlockElements]));
+template <class Code>
+void decode_add(const void* payload, std::size_t blocks, const float* unscaling, float* out) {
+  for (std::size_t b = 0; b < blocks; ++b, out += kBlockElements) {
+    for (std::size_t i = 0; i < kBlockElements; ++i) {
+      out[i] = canonical(out[i] + element<Code>(payload, unscaling, b, i));
+    }
   }
 }
 
-float fp16_value(const void* half, const float* scale, std::size_t i) {
-  return float_from_float16(read<std::uint16_t>(half, i)) * scale[i / kBlockElements];
-}
-
-void fp16_decode(const void* half, std::size_t blocks, const float* scale, float* out) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) out[i] = fp16_value(half, scale, i);
-}
-
-void fp16_decode_add(const void* half, std::size_t blocks, const float* scale, float* out) {
-  for (std::size_t i = 0; i < blocks * kBlockElements; ++i) {
-    out[i] = canonical(out[i] + fp16_value(half, scale, i));
-  }
+template <class Code>
+constexpr BlockKernels block_kernels() {
+  return {encode<Code>, decode<Code>, decode_add<Code>};
 }
 
 Kernels make_kernels() {
-  Kernels k{survey,      first_above, int8_encode,     int8_decode, int8_decode_add,
-            fp16_encode, fp16_decode, fp16_decode_add, {},          {},
-            {}};
+  Kernels k{};
+  k.survey = survey;
+  k.first_above = first_above;
+  k.add_residual = add_residual;
+  k.block[kFp16] = block_kernels<Fp16Code>();
+  k.block[kInt8] = block_kernels<Int8Code>();
+  k.block[kBf16] = block_kernels<Bf16Code>();
+  k.block[kInt4] = block_kernels<Int4Code>();
+  k.block[kE4m3] = block_kernels<E4m3Code>();
+  k.block[kE5m2] = block_kernels<E5m2Code>();
   set_plain(k);
   return k;
 }

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "compression/element_codes.h"
 #include "compression/float_bits.h"
 #include "compression/kernels/kernels.h"
 
@@ -64,82 +65,37 @@ std::size_t simd_first_above(const float* x, std::size_t begin, std::size_t end,
   return first_above(x, begin, end, limit_bits);
 }
 
-hn::Vec<I32> quantised(const float* x, Floats inverse) {
-  return round_to_integer(hn::Mul(hn::LoadU(F32(), x), inverse));
+void simd_add_residual(const float* x, const float* residual, float limit, std::size_t count,
+                       float* out) {
+  const Floats high = hn::Set(F32(), limit), low = hn::Set(F32(), -limit);
+  const Bits magnitude = hn::Set(U32(), 0x7fffffffu);
+  const auto infinity = hn::Set(I32(), static_cast<std::int32_t>(kInfinityBits));
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Floats value = hn::LoadU(F32(), x + i);
+    const Floats sum = hn::Add(value, hn::LoadU(F32(), residual + i));
+    const Floats within = hn::Max(hn::Min(sum, high), low);
+    const auto bits = hn::BitCast(I32(), hn::And(hn::BitCast(U32(), value), magnitude));
+    const auto finite = hn::RebindMask(F32(), hn::Lt(bits, infinity));
+    hn::StoreU(hn::IfThenElse(finite, within, value), F32(), out + i);
+  }
+  add_residual(x + i, residual + i, limit, count - i, out + i);
 }
 
-void simd_int8_encode(const float* x, std::size_t blocks, const float* inverse, void* q) {
-  auto* to = static_cast<std::int8_t*>(q);
-  for (std::size_t b = 0; b < blocks; ++b) {
-    const Floats factor = hn::Set(F32(), inverse[b]);
-    for (std::size_t i = 0; i < kBlockElements; i += 4 * kLanes, x += 4 * kLanes) {
-      store_narrowed(quantised(x, factor), quantised(x + kLanes, factor),
-                     quantised(x + 2 * kLanes, factor), quantised(x + 3 * kLanes, factor), to);
-      to += 4 * kLanes;
-    }
-  }
-}
-
-// Where a decoded vector goes.
-struct Assign {
-  static Floats apply(const float*, Floats decoded) { return decoded; }
-};
-struct Accumulate {
-  static Floats apply(const float* out, Floats decoded) {
-    return canonical_nan(F32(), hn::Add(hn::LoadU(F32(), out), decoded));
-  }
-};
-
-// What is at `index` of the payload, as floats.
-struct Int8Payload {
-  static Floats at(const void* from, std::size_t index) {
-    const auto bytes = hn::LoadU(I8(), static_cast<const std::int8_t*>(from) + index);
-    return hn::ConvertTo(F32(), hn::PromoteTo(I32(), bytes));
-  }
-};
-struct Fp16Payload {
-  static Floats at(const void* from, std::size_t index) {
-    return float16_at(static_cast<const std::uint8_t*>(from) + 2 * index);
-  }
-};
-
-template <class Payload, class Destination>
-void simd_decode(const void* from, std::size_t blocks, const float* scale, float* out) {
-  for (std::size_t b = 0; b < blocks; ++b) {
-    const Floats factor = hn::Set(F32(), scale[b]);
-    for (std::size_t i = b * kBlockElements; i < (b + 1) * kBlockElements; i += 2 * kLanes) {
-      const Floats low = hn::Mul(Payload::at(from, i), factor);
-      const Floats high = hn::Mul(Payload::at(from, i + kLanes), factor);
-      hn::StoreU(Destination::apply(out + i, low), F32(), out + i);
-      hn::StoreU(Destination::apply(out + i + kLanes, high), F32(), out + i + kLanes);
-    }
-  }
-}
-
-void simd_fp16_encode(const float* x, std::size_t blocks, const float* scale, void* half) {
-  auto* to = static_cast<std::uint8_t*>(half);
-  for (std::size_t b = 0; b < blocks; ++b) {
-    const Floats factor = hn::Set(F32(), scale[b]);
-    for (std::size_t i = 0; i < kBlockElements; i += kLanes, x += kLanes, to += 2 * kLanes) {
-      store_float16(hn::Mul(hn::LoadU(F32(), x), factor), to);
-    }
-  }
-}
-
+#include "compression/kernels/simd_blocks.inc.h"
 #include "compression/kernels/simd_reduce.inc.h"
 
 Kernels make_simd_kernels() {
-  Kernels k{simd_survey,
-            simd_first_above,
-            simd_int8_encode,
-            simd_decode<Int8Payload, Assign>,
-            simd_decode<Int8Payload, Accumulate>,
-            simd_fp16_encode,
-            simd_decode<Fp16Payload, Assign>,
-            simd_decode<Fp16Payload, Accumulate>,
-            {},
-            {},
-            {}};
+  Kernels k{};
+  k.survey = simd_survey;
+  k.first_above = simd_first_above;
+  k.add_residual = simd_add_residual;
+  k.block[kFp16] = block_kernels<VectorFp16>();
+  k.block[kInt8] = block_kernels<VectorInteger<8>>();
+  k.block[kBf16] = block_kernels<VectorBf16>();
+  k.block[kInt4] = block_kernels<VectorInteger<4>>();
+  k.block[kE4m3] = block_kernels<VectorFloat8<3>>();
+  k.block[kE5m2] = block_kernels<VectorFloat8<2>>();
   set_plain(k);
   set_simd_reduce<VectorFloat32>(k, DataType::float32);
   set_simd_reduce<VectorFloat64>(k, DataType::float64);

@@ -46,8 +46,9 @@ void store_bfloat16(Floats value, std::uint8_t* to) {
 
 #if HWY_TARGET == HWY_SSE4  // no conversion instructions
 
-Floats float16_at(const std::uint8_t* from) {
-  const Bits half = uint16_at(from);
+using Halves = Bits;  // float16, in the lower half of each lane
+
+Floats from_halves(Halves half) {
   const Bits magnitude = hn::And(half, hn::Set(U32(), 0x7fff));
   const Bits sign = hn::ShiftLeft<16>(hn::Xor(half, magnitude));
   const Bits shifted = hn::ShiftLeft<13>(magnitude);
@@ -64,7 +65,7 @@ Floats float16_at(const std::uint8_t* from) {
                                                         quieted, finite)));
 }
 
-void store_float16(Floats value, std::uint8_t* to) {
+Halves to_halves(Floats value) {
   const Bits bits = hn::BitCast(U32(), value);
   const Bits magnitude = hn::And(bits, hn::Set(U32(), 0x7fffffff));
   const Bits sign = hn::ShiftRight<16>(hn::Xor(bits, magnitude));
@@ -80,22 +81,38 @@ void store_float16(Floats value, std::uint8_t* to) {
       hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), 0x477fefff)), hn::Set(U32(), 0x7c00), result);
   result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(U32(), kInfinityBits)),
                           hn::Or(payload, hn::Set(U32(), 0x7e00)), result);
-  store_uint16(hn::Or(sign, result), to);
+  return hn::Or(sign, result);
 }
+
+Halves halves_at(const std::uint8_t* from) { return uint16_at(from); }
+void store_halves(Halves halves, std::uint8_t* to) { store_uint16(halves, to); }
+Halves widened(hn::Vec<I8> bytes) { return hn::BitCast(U32(), hn::PromoteTo(I32(), bytes)); }
+Halves masked(Halves halves, std::uint16_t mask) { return hn::And(halves, hn::Set(U32(), mask)); }
 
 #else
 
 using F16 = hn::Rebind<hwy::float16_t, F32>;
 
-Floats float16_at(const std::uint8_t* from) {
-  return hn::PromoteTo(F32(), hn::LoadU(F16(), reinterpret_cast<const hwy::float16_t*>(from)));
-}
+using Halves = hn::Vec<U16>;
 
-void store_float16(Floats value, std::uint8_t* to) {
-  hn::StoreU(hn::DemoteTo(F16(), value), F16(), reinterpret_cast<hwy::float16_t*>(to));
+Floats from_halves(Halves halves) { return hn::PromoteTo(F32(), hn::BitCast(F16(), halves)); }
+Halves to_halves(Floats value) { return hn::BitCast(U16(), hn::DemoteTo(F16(), value)); }
+
+Halves halves_at(const std::uint8_t* from) {
+  return hn::LoadU(U16(), reinterpret_cast<const std::uint16_t*>(from));
 }
+void store_halves(Halves halves, std::uint8_t* to) {
+  hn::StoreU(halves, U16(), reinterpret_cast<std::uint16_t*>(to));
+}
+Halves widened(hn::Vec<I8> bytes) {
+  return hn::BitCast(U16(), hn::PromoteTo(hn::RebindToSigned<U16>(), bytes));
+}
+Halves masked(Halves halves, std::uint16_t mask) { return hn::And(halves, hn::Set(U16(), mask)); }
 
 #endif
+
+Floats float16_at(const std::uint8_t* from) { return from_halves(halves_at(from)); }
+void store_float16(Floats value, std::uint8_t* to) { store_halves(to_halves(value), to); }
 
 #if HWY_TARGET == HWY_NEON
 
