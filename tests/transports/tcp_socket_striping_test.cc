@@ -61,7 +61,8 @@ TEST(TcpStriping, OneSocketPacedToACrawl_CarriesItsShareOnly) {
   const std::uint64_t total = std::accumulate(carried.begin(), carried.end(), std::uint64_t{0});
   EXPECT_GE(total, std::uint64_t{128} << 20);
   EXPECT_LT(carried[1], total / 50);
-  for (const std::size_t i : {0, 2, 3}) EXPECT_GT(carried[i], total / 20) << "socket " << i;
+  EXPECT_LT(carried[1], 1024u * 1024);  // what it was given before it was known had to be little
+  for (const std::size_t i : {0, 2, 3}) EXPECT_GT(carried[i], total / 100) << "socket " << i;
 }
 
 TEST(TcpStriping, SocketThatSlowsDownLater_IsAvoidedFromThen) {

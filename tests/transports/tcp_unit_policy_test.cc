@@ -18,29 +18,33 @@ class SimulatedStreams {
       : striping(rates.size()),
         rates_(std::move(rates)),
         handed(rates_.size()),
+        burst_(rates_.size()),
+        credit_(rates_.size()),
         backlog_(rates_.size()) {}
 
   void run(std::int64_t for_ns) {
     for (const std::int64_t end = now_ns_ + for_ns; now_ns_ < end; now_ns_ += kStepNs) {
       double under_way = 0;
       for (std::size_t i = 0; i < rates_.size(); ++i) {
-        backlog_[i] = std::max(0.0, backlog_[i] - rates_[i] * kStepNs / 1e9);
+        drain(i);
         under_way += backlog_[i];
         if (striping.is_worth_observing(i, now_ns_)) {
           striping.observe(i, now_ns_, handed[i], static_cast<std::uint64_t>(backlog_[i]));
         }
       }
       while (under_way < 4 << 20) {
-        const Striping::Choice choice = striping.choose(now_ns_, 256 * 1024);
-        if (backlog_[choice.stream] > 1 << 20) break;  // as a blocked socket
-        striping.handed(choice.stream, now_ns_, choice.limit_bytes);
-        handed[choice.stream] += choice.limit_bytes;
-        backlog_[choice.stream] += static_cast<double>(choice.limit_bytes);
-        under_way += static_cast<double>(choice.limit_bytes);
+        const auto choice = striping.choose(now_ns_, 256 * 1024);
+        if (!choice || backlog_[choice->stream] > 1 << 20) break;  // as a blocked socket
+        striping.handed(choice->stream, now_ns_, choice->limit_bytes);
+        handed[choice->stream] += choice->limit_bytes;
+        backlog_[choice->stream] += static_cast<double>(choice->limit_bytes);
+        under_way += static_cast<double>(choice->limit_bytes);
       }
     }
   }
   void set_rate(std::size_t index, double rate) { rates_[index] = rate; }
+  // As pacing does: that much passes at once, and is earned again at the stream's rate.
+  void set_burst(std::size_t index, double bytes) { burst_[index] = credit_[index] = bytes; }
 
   Striping striping;
 
@@ -52,6 +56,15 @@ class SimulatedStreams {
   std::vector<std::uint64_t> handed;
 
  private:
+  void drain(std::size_t i) {
+    const double earned = rates_[i] * kStepNs / 1e9;
+    const double passed = std::min(backlog_[i], earned + credit_[i]);
+    backlog_[i] -= passed;
+    credit_[i] = std::clamp(credit_[i] + earned - passed, 0.0, burst_[i]);
+  }
+
+  std::vector<double> burst_;
+  std::vector<double> credit_;
   std::vector<double> backlog_;
   std::int64_t now_ns_ = kSecond;
 };
@@ -69,6 +82,25 @@ TEST(Striping, OneStreamAtACrawl_GatesNothing) {
   streams.run(2 * kSecond);
   EXPECT_LT(streams.handed[2], 4'000'000u);
   for (const std::size_t i : {0, 1, 3}) EXPECT_GT(streams.handed[i], 800'000'000u);
+}
+
+TEST(Striping, PacedStreamWhoseBurstsPassAtOnce_NeverHoldsMuch) {
+  SimulatedStreams streams({500e6, 256e3, 500e6, 500e6});
+  streams.set_burst(1, 64 * 1024);
+  streams.run(2 * kSecond);
+  EXPECT_LT(streams.handed[1], 400'000u);
+  for (const std::size_t i : {0, 2, 3}) EXPECT_GT(streams.handed[i], 800'000'000u);
+}
+
+TEST(Striping, NewStreams_AreNotGivenAWholeWindow) {
+  Striping striping(4);
+  std::size_t given = 0;
+  while (const auto choice = striping.choose(kSecond, 256 * 1024)) {
+    striping.handed(choice->stream, kSecond, choice->limit_bytes);
+    given += choice->limit_bytes;
+    ASSERT_LE(given, 4u * 24 * 1024);
+  }
+  EXPECT_GT(given, 0u);
 }
 
 TEST(Striping, StreamThatSlowsDownAndRecovers_IsUsedAgain) {
@@ -95,8 +127,9 @@ TEST(Striping, FewBytes_StayOnOneStream) {
   Striping striping(4);
   for (int i = 0; i < 10; ++i) {
     const auto choice = striping.choose(kSecond, 1000);
-    EXPECT_EQ(choice.stream, 0u);
-    striping.handed(choice.stream, kSecond, 1000);
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->stream, 0u);
+    striping.handed(choice->stream, kSecond, 1000);
   }
 }
 

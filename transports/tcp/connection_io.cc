@@ -66,12 +66,16 @@ void TcpConnection::write_striped(std::int64_t now_ns) {
   observe_streams(now_ns);
   const auto chunk_bytes = static_cast<std::size_t>(state_.settings.config.tcp_chunk_bytes);
   while (sender_.has_chunk()) {
-    const Striping::Choice choice = striping_.choose(now_ns, chunk_bytes);
-    Stream& stream = *streams_[choice.stream];
+    const auto choice = striping_.choose(now_ns, chunk_bytes);
+    if (!choice) {
+      more_work_ = true;  // no event tells that a socket drained
+      break;
+    }
+    Stream& stream = *streams_[choice->stream];
     // Waiting for the stream that is through first beats giving the chunk to another.
     if (stream.is_blocked() && stream.has_queued()) break;
-    const OutFrame frame = sender_.next_chunk(choice.limit_bytes);
-    striping_.handed(choice.stream, now_ns, frame.payload_bytes + kFrameHeaderBytes);
+    const OutFrame frame = sender_.next_chunk(choice->limit_bytes);
+    striping_.handed(choice->stream, now_ns, frame.payload_bytes + kFrameHeaderBytes);
     stream.push(frame);
     if (stream.queued_bytes() < kFlushBytes) continue;
     const Status status = flush(stream);

@@ -118,8 +118,8 @@ void Stream::account_sent(std::size_t bytes, std::vector<OutMessage*>& sent) {
 
 std::size_t Stream::kernel_backlog() const {
   int bytes = 0;
-  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes)
-                                                                : 0;
+  return ::ioctl(fd_.get(), SIOCOUTQNSD, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes)
+                                                                   : 0;
 }
 
 // How much to read beyond the current chunk. In bulk only the next header, so that the payload

@@ -63,7 +63,8 @@ class Stream {
   bool is_mid_frame() const { return front_sent_ > 0 && !write_broken_; }
   std::size_t queued_bytes() const { return queued_bytes_; }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  // Bytes that the kernel holds for this socket: unsent, or not acknowledged.
+  // Bytes that wait in the kernel for the window, the pace or the NIC. What is on its way is not
+  // counted: its acknowledgement may be delayed by 40 ms.
   std::size_t kernel_backlog() const;
   // Frames have to wait for the socket.
   bool is_blocked() const { return blocked_; }

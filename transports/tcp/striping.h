@@ -7,12 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace thinwire::transports::tcp {
 
-// What one stream drains per second while it has something to drain.
+// What one stream drains per second while it has something to drain, and how much at once it has
+// shown that it can take: a paced or throttled path lets the first bytes after a pause through at
+// full speed, so what it did with little says nothing about what it will do with much.
 class RateMeter {
  public:
   // `handed_bytes`: all that the stream was ever given; `backlog_bytes`: of it, what is not
@@ -22,14 +25,26 @@ class RateMeter {
   void begins(std::int64_t now_ns);
   std::int64_t observed_at_ns() const { return since_ns_; }
   double bytes_per_second() const { return bytes_per_second_; }
-  bool is_measured() const { return measured_; }
+  // The backlog that it may be given: doubles while it drains that much in a row.
+  std::uint64_t trusted_bytes() const { return trusted_bytes_; }
+  void distrust() { trusted_bytes_ = kLeastTrustedBytes; }
 
  private:
+  void sample_while_busy(double sample, std::int64_t elapsed_ns);
+  void sample_run_dry(double sample);
+  void trust_more(std::int64_t now_ns, std::uint64_t drained_in_a_row);
+
   double bytes_per_second_ = 100e6;  // until something is known
   bool measured_ = false;
   bool was_busy_ = false;
   std::int64_t since_ns_ = 0;
+  std::int64_t busy_since_ns_ = 0;
   std::uint64_t drained_then_ = 0;
+  std::uint64_t drained_before_busy_ = 0;
+  std::uint64_t trusted_bytes_ = kLeastTrustedBytes;
+  std::int64_t trusted_at_ns_ = 0;
+
+  static constexpr std::uint64_t kLeastTrustedBytes = 16 * 1024;
 };
 
 class Striping {
@@ -46,8 +61,9 @@ class Striping {
   // Tells how stream `index` stands.
   void observe(std::size_t index, std::int64_t now_ns, std::uint64_t handed_bytes,
                std::uint64_t backlog_bytes);
-  // Of a chunk that may have up to `chunk_bytes`.
-  Choice choose(std::int64_t now_ns, std::size_t chunk_bytes);
+  // Of a chunk that may have up to `chunk_bytes`. None: every stream has as much as it can be
+  // trusted with; ask again when some of it is through.
+  std::optional<Choice> choose(std::int64_t now_ns, std::size_t chunk_bytes);
   // Stream `index` got that much.
   void handed(std::size_t index, std::int64_t now_ns, std::size_t bytes);
   // Where a control frame gets through first.
@@ -67,6 +83,7 @@ class Striping {
   static constexpr std::int64_t kFirstOfferNs = 200'000'000;
   static double seconds_until_through(const Load& load, std::size_t bytes);
   Choice make_offer(std::size_t index, std::int64_t now_ns, std::size_t chunk_bytes);
+  static bool has_trust_left(const Load& load);
   bool is_owed_an_offer(const Load& load, std::int64_t now_ns, double best_rate) const;
 
   std::vector<Load> streams_;
