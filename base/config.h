@@ -18,15 +18,21 @@ namespace thinwire {
 
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
 enum class CompressChoice : std::uint8_t { none, fp16, int8 };
-enum class ScheduleChoice : std::uint8_t { automatic, ring, direct };
+enum class ScheduleChoice : std::uint8_t { automatic, ring, direct, grid, tree };
 enum class ChecksumChoice : std::uint8_t { header, full };
 enum class AddressFamily : std::uint8_t { any, ipv4, ipv6 };
+
+// Sides of a grid of ranks, "4x8"; none: "auto".
+struct GridShape {
+  std::vector<int> sides;
+};
 
 struct Config {
   // Collectives: equal on all ranks, compared at CollNet connect.
   CompressChoice compress = CompressChoice::none;       // THINWIRE_COMPRESS
   std::int64_t compress_min_bytes = 16 * 1024;          // THINWIRE_COMPRESS_MIN_BYTES
   ScheduleChoice schedule = ScheduleChoice::automatic;  // THINWIRE_SCHEDULE
+  GridShape grid;                                       // THINWIRE_GRID
   std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
 
   // Network.

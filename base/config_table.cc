@@ -3,9 +3,13 @@
 #include <charconv>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 namespace thinwire {
 namespace {
+
+constexpr std::size_t kMaxSides = 8;
+constexpr int kMaxSide = 65536;
 
 // Multiplier of a suffix K, M or G; 0 for anything else.
 std::int64_t suffix_factor(std::string_view suffix) {
@@ -57,6 +61,24 @@ bool assign_value(const Setting&, std::string_view text, std::string& value) {
   return true;
 }
 
+// Two to kMaxSides numbers of at least 1 with an x between them, or "auto".
+bool assign_value(const Setting&, std::string_view text, GridShape& value) {
+  GridShape parsed;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data(); text != "auto"; ++at) {
+    int side = 0;
+    const auto [stop, error] = std::from_chars(at, end, side);
+    if (error != std::errc() || side < 1 || side > kMaxSide) return false;
+    parsed.sides.push_back(side);
+    if (stop == end) break;
+    if (*stop != 'x' || parsed.sides.size() == kMaxSides) return false;
+    at = stop;
+  }
+  if (parsed.sides.size() == 1) return false;
+  value = std::move(parsed);
+  return true;
+}
+
 template <class Choice>
 bool assign_value(const Setting& setting, std::string_view text, Choice& value) {
   const auto parsed = parse_choice(setting, text);
@@ -66,6 +88,11 @@ bool assign_value(const Setting& setting, std::string_view text, Choice& value) 
 
 std::string text_of(const Setting&, std::int64_t value) { return std::to_string(value); }
 std::string text_of(const Setting&, const std::string& value) { return value; }
+std::string text_of(const Setting&, const GridShape& value) {
+  std::string text = value.sides.empty() ? "auto" : "";
+  for (const int side : value.sides) text += (text.empty() ? "" : "x") + std::to_string(side);
+  return text;
+}
 
 template <class Choice>
 requires std::is_enum_v<Choice> std::string text_of(const Setting& setting, Choice value) {
@@ -134,6 +161,9 @@ std::string value_text(const Setting& setting, const Config& config) {
 
 std::string accepted_text(const Setting& setting) {
   if (std::holds_alternative<std::string Config::*>(setting.field)) return "text";
+  if (std::holds_alternative<GridShape Config::*>(setting.field)) {
+    return "auto, or 2 to " + std::to_string(kMaxSides) + " numbers like 4x8 or 2x4x8";
+  }
   if (setting.choices.empty()) {
     return std::to_string(setting.minimum) + " to " + std::to_string(setting.maximum) +
            std::string(unit_text(setting.unit));

@@ -20,7 +20,8 @@ inline constexpr std::string_view kSystemConfigFile = "/etc/thinwire.conf";
 
 inline constexpr std::array<std::string_view, 3> kTransportChoices{"auto", "tcp", "ucx"};
 inline constexpr std::array<std::string_view, 3> kCompressChoices{"none", "fp16", "int8"};
-inline constexpr std::array<std::string_view, 3> kScheduleChoices{"auto", "ring", "direct"};
+inline constexpr std::array<std::string_view, 5> kScheduleChoices{"auto", "ring", "direct", "grid",
+                                                                  "tree"};
 inline constexpr std::array<std::string_view, 2> kChecksumChoices{"header", "full"};
 inline constexpr std::array<std::string_view, 3> kFamilyChoices{"any", "AF_INET", "AF_INET6"};
 
@@ -40,17 +41,25 @@ inline constexpr std::array kSettings{
             .unit = Unit::bytes,
             .agreed = true,
             .help = "Shorter vectors stay exact."},
-    Setting{
-        .section = "Collectives",
-        .name = "THINWIRE_SCHEDULE",
-        .field = &Config::schedule,
-        .choices = kScheduleChoices,
-        .agreed = true,
-        .help =
-            "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every "
-            "rank reduces 1/n of the vector, two steps. auto: direct up to 64 ranks where sums "
-            "are compressed or converted, and for exact vectors up to 256 KiB on up to 8 ranks; "
-            "else ring."},
+    Setting{.section = "Collectives",
+            .name = "THINWIRE_SCHEDULE",
+            .field = &Config::schedule,
+            .choices = kScheduleChoices,
+            .agreed = true,
+            .help =
+                "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every rank "
+                "reduces 1/n of the vector, two steps. grid: rings along rows, then columns; see "
+                "THINWIRE_GRID. tree: 2 log2(n) steps, for short vectors. auto: direct up to 64 "
+                "ranks where sums are compressed or converted, and for exact vectors up to 256 KiB "
+                "on up to 8 ranks; else ring."},
+    Setting{.section = "Collectives",
+            .name = "THINWIRE_GRID",
+            .field = &Config::grid,
+            .agreed = true,
+            .help = "Shape of THINWIRE_SCHEDULE=grid. 4x8: 4 rows of 8 neighbouring ranks; 2x4x8: "
+                    "two of these; the product must be the number of ranks. auto: about as many "
+                    "rows as columns, for any number of ranks, each row within a rack where racks "
+                    "are known and of one size."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,

@@ -20,7 +20,7 @@ enum class Unit : std::uint8_t { none, bytes, seconds };
 using SettingField =
     std::variant<std::int64_t Config::*, std::string Config::*, CompressChoice Config::*,
                  ScheduleChoice Config::*, TransportChoice Config::*, ChecksumChoice Config::*,
-                 AddressFamily Config::*>;
+                 AddressFamily Config::*, GridShape Config::*>;
 
 struct Setting {
   std::string_view section;

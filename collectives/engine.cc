@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "collectives/engine_impl.h"
+#include "collectives/schedules/grid.h"
 
 namespace thinwire::collectives {
 namespace {
@@ -14,6 +15,8 @@ constexpr std::size_t kMaxElements = std::size_t{1} << 48;
 bool valid(const EngineOptions& options, const Group& group) {
   return group.ranks >= 1 && group.rank >= 0 && group.rank < group.ranks &&
          options.max_requests >= 1 && options.max_tiles >= 1 && options.piece_bytes >= 1 &&
+         (options.layout.ranks() == 0 || options.layout.ranks() == group.ranks) &&
+         (options.grid.empty() || fits(options.grid, group.ranks)) &&
          (group.ranks == 1 || group.endpoint != nullptr) &&
          (group.ranks == 1 || group.connections.size() == static_cast<std::size_t>(group.ranks));
 }
@@ -104,7 +107,7 @@ Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
     tiles_[i].staging = staging_.get() + i * bytes_each;
     tiles_[i].waiting.reserve(plans_.most_steps());
     tiles_[i].ready.reserve(plans_.most_steps());
-    tiles_[i].wire_bytes.resize(2 * static_cast<std::size_t>(group_.ranks));
+    tiles_[i].wire_bytes.resize(plans_.most_wire_slots());
     free_tiles_.push_back(&tiles_[i]);
   }
   return {};
@@ -157,7 +160,7 @@ void EngineImpl::fill(Request& request, const Call& call) const {
   const bool in_place =
       overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
   const ScheduleKind schedule =
-      choose_schedule(options_.schedule, request.arithmetic, group_.ranks, total_bytes);
+      choose_schedule(options_, plans_.layout(), request.arithmetic, total_bytes);
   request.plan = &plans_.get(call.collective, schedule, request.arithmetic, in_place);
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;

@@ -16,6 +16,7 @@
 #include "base/data_type.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "collectives/layout.h"
 #include "collectives/plan.h"
 #include "compression/codec.h"
 #include "transports/transport.h"
@@ -32,10 +33,12 @@ inline constexpr std::size_t kMaxStagingBytes = std::size_t{64} << 20;
 inline constexpr int kMaxDirectRanks = 64;
 inline constexpr int kMaxExactDirectRanks = 8;
 inline constexpr std::size_t kMaxExactDirectBytes = 256 * 1024;
-enum class SchedulePolicy : std::uint8_t { automatic, ring, direct };
+enum class SchedulePolicy : std::uint8_t { automatic, ring, direct, grid, tree };
 
 struct EngineOptions {
   SchedulePolicy schedule = SchedulePolicy::automatic;
+  GridSides grid = {};  // of the grid; empty: chosen from ranks and layout (schedules/grid.h)
+  Layout layout = {};   // of the group's ranks; empty: every rank on a host of its own
   compression::CodecId codec = compression::CodecId::none;
   std::size_t compress_min_bytes = 0;    // shorter vectors stay exact
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements

@@ -31,6 +31,7 @@ std::string step_text(const Plan& plan, StepIndex index) {
   append_field(text, "a", step.acc);
   append_field(text, step.kind == StepKind::send ? "to " : "from ", step.peer);
   append_field(text, "m", step.message);
+  append_field(text, "l", step.level);
   const char* separator = " after ";
   for (const StepIndex dependency : plan.dependencies_of(step)) {
     text += separator + std::to_string(dependency);

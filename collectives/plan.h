@@ -10,7 +10,7 @@
 // geometry.h) and long ranges are cut into tiles; the Engine runs the same Plan once per tile.
 // Steps name per-run slots: wire slots hold a piece as it travels, accumulator slots hold sums in
 // accumulator_type(). A step runs when all steps it depends on have finished. Builders are pure
-// functions of (rank, ranks): schedules/*.h.
+// functions of (rank, layout): schedules/*.h.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +45,9 @@ struct Step {
   std::int32_t peer = -1;
   // Pairs a send with its receive: unique among the messages from one rank to another in a Plan.
   std::int32_t message = -1;
+  // Of the wire value written or read: how far it travels (layout.h), at most; a value that is
+  // passed on verbatim has one level on all ranks. -1 where there is no wire value.
+  std::int8_t level = -1;
   std::int32_t first_dependency = 0;  // into Plan::dependencies
   std::int32_t dependency_count = 0;
 };
@@ -52,7 +55,7 @@ struct Step {
 enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter };
 
 struct Plan {
-  std::string schedule;  // "ring", "direct"
+  std::string schedule;  // "ring", "direct", "grid 4x4"
   Collective collective{};
   int rank = 0;
   int ranks = 1;

@@ -1,10 +1,10 @@
 // PlanBuilder: collects the steps of a Plan. Owner: one schedule function; one thread.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
-#include <utility>
+#include <span>
 
+#include "collectives/layout.h"
 #include "collectives/plan.h"
 
 namespace thinwire::collectives {
@@ -13,64 +13,55 @@ inline constexpr StepIndex kNoStep = -1;
 
 class PlanBuilder {
  public:
-  PlanBuilder(const char* schedule, Collective collective, int rank, int ranks) {
-    plan_.schedule = schedule;
-    plan_.collective = collective;
-    plan_.rank = rank;
-    plan_.ranks = ranks;
-    plan_.pieces = ranks;
-  }
+  // `layout` outlives this.
+  PlanBuilder(const char* schedule, Collective collective, int rank, const Layout& layout);
 
   // Appends `step`, to run after `after` (kNoStep entries are left out); returns its index.
+  StepIndex add(Step step, std::span<const StepIndex> after);
   StepIndex add(Step step, std::initializer_list<StepIndex> after = {}) {
-    step.first_dependency = static_cast<std::int32_t>(plan_.dependencies.size());
-    for (const StepIndex dependency : after) {
-      if (dependency != kNoStep) plan_.dependencies.push_back(dependency);
-    }
-    step.dependency_count =
-        static_cast<std::int32_t>(plan_.dependencies.size()) - step.first_dependency;
-    plan_.wire_slots = std::max(plan_.wire_slots, step.wire + 1);
-    plan_.acc_slots = std::max(plan_.acc_slots, step.acc + 1);
-    plan_.steps.push_back(step);
-    return static_cast<StepIndex>(plan_.steps.size() - 1);
+    return add(step, std::span(after.begin(), after.size()));
   }
 
-  Plan finish() { return std::move(plan_); }
+  // Ends the Plan. Messages from `first_gather_message` on carry owners' values to everyone, those
+  // below it partial sums to one rank; that decides the levels.
+  Plan finish(int first_gather_message);
 
  private:
+  const Layout& layout_;
   Plan plan_;
 };
 
-// The frame all schedules share. A Schedule is made from (PlanBuilder&, rank, ranks) and has
+// The frame all schedules share. `make(builder)` gives the schedule, an object with
 //   StepIndex reduce(): sums piece `rank` into accumulator 0; returns the last addition;
 //   void gather(StepIndex own, int first_message): sends wire slot `rank`, ready after `own`, to
 //     everyone and decodes the pieces of all others, with messages from first_message on;
-//   int reduce_messages() const: how many message numbers reduce() took.
+//   int reduce_messages() const: reduce() numbers its messages below this.
 // A lone rank's Plan is a copy, whatever the collective.
-template <class Schedule>
-Plan compose(const char* name, Collective collective, int rank, int ranks) {
-  PlanBuilder builder(name, collective, rank, ranks);
+template <class Make>
+Plan compose(const char* name, Collective collective, int rank, const Layout& layout, Make make) {
+  PlanBuilder builder(name, collective, rank, layout);
   const std::int32_t own = rank;
-  if (ranks == 1) {
+  if (layout.ranks() == 1) {
     builder.add({.kind = StepKind::copy_input, .piece = own});
-    return builder.finish();
+    return builder.finish(0);
   }
-  Schedule schedule(builder, rank, ranks);
+  auto schedule = make(builder);
   if (collective == Collective::all_gather) {
     builder.add({.kind = StepKind::copy_input, .piece = own});
     schedule.gather(builder.add({.kind = StepKind::encode_input, .piece = own, .wire = own}), 0);
-    return builder.finish();
+    return builder.finish(0);
   }
   const StepIndex summed = schedule.reduce();
+  const int messages = schedule.reduce_messages();
   if (collective == Collective::reduce_scatter) {
     builder.add({.kind = StepKind::store_acc, .piece = own, .acc = 0}, {summed});
-    return builder.finish();
+    return builder.finish(messages);
   }
   const StepIndex encoded =
       builder.add({.kind = StepKind::encode_acc, .piece = own, .wire = own, .acc = 0}, {summed});
   builder.add({.kind = StepKind::decode, .piece = own, .wire = own}, {encoded});
-  schedule.gather(encoded, schedule.reduce_messages());
-  return builder.finish();
+  schedule.gather(encoded, messages);
+  return builder.finish(messages);
 }
 
 }  // namespace thinwire::collectives

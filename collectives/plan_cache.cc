@@ -22,16 +22,17 @@ std::size_t count_posts_per_peer(const CompiledPlan& plan, int ranks) {
 
 }  // namespace
 
-PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks) {
+PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks)
+    : layout_(layout_of(options, ranks)) {
   for (const auto collective :
        {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-    for (const auto schedule : {ScheduleKind::ring, ScheduleKind::direct}) {
-      if (!may_choose(options.schedule, schedule, ranks)) continue;
-      const Plan plan = make_plan(schedule, collective, rank, ranks);
+    for (const auto schedule : kScheduleKinds) {
+      if (!may_choose(options, layout_, schedule)) continue;
+      const Plan plan = make_plan(schedule, collective, rank, layout_, options.grid);
       for (int a = 0; a < kArithmeticCount; ++a) {
         const auto arithmetic = static_cast<Arithmetic>(a);
         const bool unused = (is_lossy(arithmetic) && options.codec == compression::CodecId::none) ||
-                            !may_choose(options.schedule, schedule, arithmetic, ranks);
+                            !may_choose(options, layout_, schedule, arithmetic);
         if (unused) continue;
         for (const bool in_place : {false, true}) {
           add(options, plan, schedule, arithmetic, in_place);
@@ -48,6 +49,7 @@ void PlanCache::add(const EngineOptions& options, const Plan& plan, ScheduleKind
       largest_footprint_,
       collectives::largest_footprint(*compiled, compression::codec(options.codec), arithmetic,
                                      bounded_piece_bytes(options, plan.ranks)));
+  most_wire_slots_ = std::max(most_wire_slots_, static_cast<std::size_t>(plan.wire_slots));
   most_steps_ = std::max(most_steps_, compiled->steps.size());
   most_posts_per_peer_ =
       std::max(most_posts_per_peer_, count_posts_per_peer(*compiled, plan.ranks));

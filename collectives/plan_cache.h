@@ -21,9 +21,12 @@ class PlanCache {
     return *plans_[index_of(collective, schedule, arithmetic, in_place)];
   }
 
+  const Layout& layout() const { return layout_; }
+
   // Bytes of staging that the most demanding Plan takes for one tile.
   std::size_t largest_footprint() const { return largest_footprint_; }
   std::size_t most_steps() const { return most_steps_; }
+  std::size_t most_wire_slots() const { return most_wire_slots_; }
   // Most sends to, or receives from, one peer in one tile.
   std::size_t most_posts_per_peer() const { return most_posts_per_peer_; }
 
@@ -32,18 +35,20 @@ class PlanCache {
   static std::size_t index_of(Collective collective, ScheduleKind schedule, Arithmetic arithmetic,
                               bool in_place) {
     std::size_t index = static_cast<std::size_t>(collective);
-    index = index * kScheduleKindCount + static_cast<std::size_t>(schedule);
+    index = index * kScheduleKinds.size() + static_cast<std::size_t>(schedule);
     index = index * kArithmeticCount + static_cast<std::size_t>(arithmetic);
     return index * 2 + (in_place ? 1 : 0);
   }
   void add(const EngineOptions& options, const Plan& plan, ScheduleKind schedule,
            Arithmetic arithmetic, bool in_place);
 
+  const Layout layout_;
   std::array<std::unique_ptr<CompiledPlan>,
-             kCollectives * kScheduleKindCount * kArithmeticCount * 2>
+             kCollectives * kScheduleKinds.size() * kArithmeticCount * 2>
       plans_;
   std::size_t largest_footprint_ = 0;
   std::size_t most_steps_ = 0;
+  std::size_t most_wire_slots_ = 0;
   std::size_t most_posts_per_peer_ = 0;
 };
 

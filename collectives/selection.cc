@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "collectives/schedules/direct.h"
+#include "collectives/schedules/grid.h"
 #include "collectives/schedules/ring.h"
+#include "collectives/schedules/tree.h"
 
 namespace thinwire::collectives {
 
@@ -20,42 +22,63 @@ Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective
   return wide ? Arithmetic::widened : Arithmetic::native;
 }
 
-ScheduleKind choose_schedule(SchedulePolicy policy, Arithmetic arithmetic, int ranks,
-                             std::size_t vector_bytes) {
-  switch (policy) {
+ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
+                             Arithmetic arithmetic, std::size_t vector_bytes) {
+  switch (options.schedule) {
     case SchedulePolicy::ring:
       return ScheduleKind::ring;
     case SchedulePolicy::direct:
       return ScheduleKind::direct;
+    case SchedulePolicy::grid:
+      return ScheduleKind::grid;
+    case SchedulePolicy::tree:
+      return ScheduleKind::tree;
     case SchedulePolicy::automatic:
       break;
   }
   const bool exact = arithmetic == Arithmetic::native;
   if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
-  return ranks <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks) ? ScheduleKind::direct
-                                                                   : ScheduleKind::ring;
+  return layout.ranks() <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks) ? ScheduleKind::direct
+                                                                            : ScheduleKind::ring;
 }
 
-bool may_choose(SchedulePolicy policy, ScheduleKind kind, Arithmetic arithmetic, int ranks) {
-  return choose_schedule(policy, arithmetic, ranks, 0) == kind ||
-         choose_schedule(policy, arithmetic, ranks, kMaxExactDirectBytes + 1) == kind;
+bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind kind,
+                Arithmetic arithmetic) {
+  return choose_schedule(options, layout, arithmetic, 0) == kind ||
+         choose_schedule(options, layout, arithmetic, kMaxExactDirectBytes + 1) == kind;
 }
 
-bool may_choose(SchedulePolicy policy, ScheduleKind kind, int ranks) {
-  return may_choose(policy, kind, Arithmetic::native, ranks) ||
-         may_choose(policy, kind, Arithmetic::widened, ranks);
+bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind kind) {
+  return may_choose(options, layout, kind, Arithmetic::native) ||
+         may_choose(options, layout, kind, Arithmetic::widened);
 }
 
-Plan make_plan(ScheduleKind kind, Collective collective, int rank, int ranks) {
-  return kind == ScheduleKind::ring ? make_ring(collective, rank, ranks)
-                                    : make_direct(collective, rank, ranks);
+Layout layout_of(const EngineOptions& options, int ranks) {
+  return options.layout.ranks() == 0 ? flat_layout(ranks) : options.layout;
+}
+
+Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout& layout,
+               const GridSides& grid) {
+  switch (kind) {
+    case ScheduleKind::direct:
+      return make_direct(collective, rank, layout);
+    case ScheduleKind::grid:
+      return make_grid(collective, rank, layout, grid);
+    case ScheduleKind::tree:
+      return make_tree(collective, rank, layout);
+    case ScheduleKind::ring:
+      break;
+  }
+  return make_ring(collective, rank, layout);
 }
 
 std::vector<int> peers_needed(const EngineOptions& options, int rank, int ranks) {
+  const Layout layout = layout_of(options, ranks);
   std::vector<int> peers;
-  for (const ScheduleKind kind : {ScheduleKind::ring, ScheduleKind::direct}) {
-    if (!may_choose(options.schedule, kind, ranks)) continue;
-    const std::vector<int> named = peers_of(make_plan(kind, Collective::all_reduce, rank, ranks));
+  for (const ScheduleKind kind : kScheduleKinds) {
+    if (!may_choose(options, layout, kind)) continue;
+    const std::vector<int> named =
+        peers_of(make_plan(kind, Collective::all_reduce, rank, layout, options.grid));
     peers.insert(peers.end(), named.begin(), named.end());
   }
   std::sort(peers.begin(), peers.end());

@@ -107,6 +107,10 @@ Verdict connect_all(GroupLinks& links, const Plugin& plugin) {
   const Verdict first =
       connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings, schedule, 0, 0.6);
   if (first.code != Code::ok) return first;
+  // The settings are equal by now, and so is what every rank finds.
+  if (const std::string misfit = grid_misfit(plugin.config(), links.ranks()); !misfit.empty()) {
+    return {Code::invalid_config, misfit};
+  }
   const std::vector<int> peers =
       collectives::peers_needed(engine_options(plugin.config()), links.rank(), links.ranks());
   return connect_phase(links, 1, peers, settings, schedule, 0.6, 0.4);

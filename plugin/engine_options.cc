@@ -1,11 +1,14 @@
 #include "plugin/engine_options.h"
 
+#include "base/config_table.h"
+#include "collectives/schedules/grid.h"
+
 namespace thinwire::plugin {
 
 namespace {
 
 // Changes whenever two builds could disagree on what travels: plans, geometry, tags, codecs.
-constexpr int kCollectiveProtocol = 1;
+constexpr int kCollectiveProtocol = 2;
 
 compression::CodecId codec_of(CompressChoice choice) {
   switch (choice) {
@@ -25,6 +28,10 @@ collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
       return collectives::SchedulePolicy::ring;
     case ScheduleChoice::direct:
       return collectives::SchedulePolicy::direct;
+    case ScheduleChoice::grid:
+      return collectives::SchedulePolicy::grid;
+    case ScheduleChoice::tree:
+      return collectives::SchedulePolicy::tree;
     case ScheduleChoice::automatic:
       break;
   }
@@ -36,10 +43,19 @@ collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
 collectives::EngineOptions engine_options(const Config& config) {
   collectives::EngineOptions options;
   options.schedule = policy_of(config.schedule);
+  options.grid = config.grid.sides;
   options.codec = codec_of(config.compress);
   options.compress_min_bytes = static_cast<std::size_t>(config.compress_min_bytes);
   options.piece_bytes = static_cast<std::size_t>(config.piece_bytes);
   return options;
+}
+
+std::string grid_misfit(const Config& config, int ranks) {
+  const std::vector<int>& sides = config.grid.sides;
+  if (config.schedule != ScheduleChoice::grid || sides.empty()) return "";
+  if (collectives::fits(sides, ranks)) return "";
+  return "THINWIRE_GRID=" + value_text(*find_setting("THINWIRE_GRID"), config) +
+         " does not multiply to the " + std::to_string(ranks) + " ranks of this group";
 }
 
 std::string settings_text(const Config& config) {

@@ -10,6 +10,9 @@ namespace thinwire::plugin {
 
 collectives::EngineOptions engine_options(const Config& config);
 
+// Why THINWIRE_GRID is no grid of `ranks` ranks where the schedule needs one; "" when all is well.
+std::string grid_misfit(const Config& config, int ranks);
+
 // "NAME=value" lines: the library's version, its protocols' versions and every setting that decides
 // what the ranks exchange.
 std::string settings_text(const Config& config);

@@ -88,8 +88,9 @@ class Direct {
 
 }  // namespace
 
-Plan make_direct(Collective collective, int rank, int ranks) {
-  return compose<Direct>("direct", collective, rank, ranks);
+Plan make_direct(Collective collective, int rank, const Layout& layout) {
+  return compose("direct", collective, rank, layout,
+                 [&](PlanBuilder& builder) { return Direct(builder, rank, layout.ranks()); });
 }
 
 }  // namespace thinwire::collectives

@@ -13,11 +13,12 @@ constexpr std::size_t kReceivesAhead = 4;
 
 class Ring {
  public:
-  Ring(PlanBuilder& builder, int rank, int ranks)
+  Ring(PlanBuilder& builder, int rank, const Layout& layout)
       : builder_(builder),
+        layout_(layout),
         rank_(rank),
-        ranks_(ranks),
-        sent_(static_cast<std::size_t>(ranks), kNoStep) {}
+        ranks_(layout.ranks()),
+        sent_(static_cast<std::size_t>(ranks_), kNoStep) {}
 
   int reduce_messages() const { return ranks_ - 1; }
 
@@ -58,9 +59,11 @@ class Ring {
   }
 
  private:
-  int behind(int distance) const { return (rank_ + 2 * ranks_ - distance) % ranks_; }
+  int behind(int distance) const {
+    return layout_.rank_at((layout_.place_of(rank_) + 2 * ranks_ - distance) % ranks_);
+  }
   int left() const { return behind(1); }
-  int right() const { return (rank_ + 1) % ranks_; }
+  int right() const { return layout_.rank_at((layout_.place_of(rank_) + 1) % ranks_); }
 
   StepIndex send(int piece, int message, StepIndex after) {
     return builder_.add({.kind = StepKind::send,
@@ -83,6 +86,7 @@ class Ring {
   }
 
   PlanBuilder& builder_;
+  const Layout& layout_;
   int rank_;
   int ranks_;
   std::vector<StepIndex> received_;
@@ -91,8 +95,9 @@ class Ring {
 
 }  // namespace
 
-Plan make_ring(Collective collective, int rank, int ranks) {
-  return compose<Ring>("ring", collective, rank, ranks);
+Plan make_ring(Collective collective, int rank, const Layout& layout) {
+  return compose("ring", collective, rank, layout,
+                 [&](PlanBuilder& builder) { return Ring(builder, rank, layout); });
 }
 
 }  // namespace thinwire::collectives

@@ -138,8 +138,23 @@ TEST(Config, AgreedSettings_ListTheMarkedOnesInTableOrder) {
   config.workers = 7;
   EXPECT_THAT(agreed_settings(config),
               ::testing::ElementsAre("THINWIRE_COMPRESS=fp16", "THINWIRE_COMPRESS_MIN_BYTES=16384",
-                                     "THINWIRE_SCHEDULE=auto", "THINWIRE_PIECE_BYTES=131072",
-                                     "THINWIRE_TRANSPORT=auto"));
+                                     "THINWIRE_SCHEDULE=auto", "THINWIRE_GRID=auto",
+                                     "THINWIRE_PIECE_BYTES=131072", "THINWIRE_TRANSPORT=auto"));
+}
+
+TEST(Config, Grid_IsNumbersWithAnXBetween) {
+  const Setting& setting = *find_setting("THINWIRE_GRID");
+  Config config;
+  ASSERT_TRUE(assign(setting, "2x4x08", config));
+  EXPECT_EQ(config.grid.sides, (std::vector<int>{2, 4, 8}));
+  EXPECT_EQ(value_text(setting, config), "2x4x8");
+  for (const char* bad : {"4", "x4", "4x", "4xx4", "0x4", "-1x4", "4x4 ", "4*4", "axb", "70000x2",
+                          "1x1x1x1x1x1x1x1x1", "Auto"}) {
+    EXPECT_FALSE(assign(setting, bad, config)) << bad;
+  }
+  EXPECT_EQ(config.grid.sides.size(), 3U);
+  ASSERT_TRUE(assign(setting, "auto", config));
+  EXPECT_TRUE(config.grid.sides.empty());
 }
 
 TEST(ConfigTable, EveryDefault_IsAcceptedAndReadsBack) {

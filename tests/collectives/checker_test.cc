@@ -8,7 +8,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "collectives/selection.h"
+#include "tests/collectives/plans.h"
 
 namespace thinwire::collectives {
 namespace {
@@ -16,11 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::vector<Plan> plans_of(ScheduleKind kind, Collective collective, int ranks) {
-  std::vector<Plan> plans;
-  for (int rank = 0; rank < ranks; ++rank) {
-    plans.push_back(make_plan(kind, collective, rank, ranks));
-  }
-  return plans;
+  return testing::all_plans(kind, collective, flat_layout(ranks));
 }
 
 // The n-th step of a kind.
@@ -261,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(All, CheckerMutation, ::testing::ValuesIn(kMutations),
 
 // Whichever single step is left out, of whichever rank, the Plans no longer hold together.
 TEST(Checker, AnyStepLeftOut_IsNoticed) {
-  for (const ScheduleKind kind : {kRing, kDirect}) {
+  for (const ScheduleKind kind : kScheduleKinds) {
     for (const Collective collective :
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
       const std::vector<Plan> good = plans_of(kind, collective, 4);
@@ -276,7 +272,7 @@ TEST(Checker, AnyStepLeftOut_IsNoticed) {
 
 // Every dependency is there for a reason, but for those that only pace the receives.
 TEST(Checker, AnyOrderingDependencyLeftOut_IsNoticed) {
-  for (const ScheduleKind kind : {kRing, kDirect}) {
+  for (const ScheduleKind kind : kScheduleKinds) {
     const std::vector<Plan> good = plans_of(kind, Collective::all_reduce, 3);
     for (std::size_t i = 0; i < good[1].steps.size(); ++i) {
       for (int d = 0; d < good[1].steps[i].dependency_count; ++d) {
@@ -294,7 +290,7 @@ TEST(Checker, AnyOrderingDependencyLeftOut_IsNoticed) {
 
 TEST(Checker, ForeignGroup_IsRejected) {
   std::vector<Plan> plans = plans_of(kRing, kAllReduce, 3);
-  plans[1] = make_plan(kRing, kAllReduce, 1, 4);
+  plans[1] = make_plan(kRing, kAllReduce, 1, flat_layout(4));
   EXPECT_THAT(check_plans(plans), HasSubstr("another rank, group or collective"));
   EXPECT_NE(check_plans({}), "");
 }

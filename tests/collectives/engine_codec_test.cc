@@ -11,7 +11,8 @@
 namespace thinwire::collectives::testing {
 namespace {
 
-constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct};
+constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct,
+                                         SchedulePolicy::grid, SchedulePolicy::tree};
 constexpr compression::CodecId kCodecs[] = {compression::CodecId::fp16, compression::CodecId::int8};
 
 EngineOptions lossy_options(compression::CodecId codec, SchedulePolicy schedule) {

@@ -17,7 +17,8 @@ EngineOptions small_pieces(SchedulePolicy schedule) {
   return options;
 }
 
-constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct};
+constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct,
+                                         SchedulePolicy::grid, SchedulePolicy::tree};
 constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
                                        Collective::reduce_scatter};
 

@@ -4,42 +4,34 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "collectives/checker.h"
 #include "collectives/schedules/direct.h"
 #include "collectives/schedules/ring.h"
-#include "collectives/selection.h"
+#include "tests/collectives/plans.h"
 
 namespace thinwire::collectives {
 namespace {
 
-constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
-                                       Collective::reduce_scatter};
-constexpr ScheduleKind kSchedules[] = {ScheduleKind::ring, ScheduleKind::direct};
-
-std::vector<Plan> all_plans(ScheduleKind kind, Collective collective, int ranks) {
-  std::vector<Plan> plans;
-  for (int rank = 0; rank < ranks; ++rank) {
-    plans.push_back(make_plan(kind, collective, rank, ranks));
-  }
-  return plans;
-}
+using testing::all_plans;
+using testing::kCollectives;
 
 class PlanProof : public ::testing::TestWithParam<int> {};
 
 TEST_P(PlanProof, EveryBuilder_PassesTheChecker) {
-  for (const ScheduleKind kind : kSchedules) {
+  for (const ScheduleKind kind : kScheduleKinds) {
     for (const Collective collective : kCollectives) {
-      EXPECT_EQ(check_plans(all_plans(kind, collective, GetParam())), "");
+      EXPECT_EQ(check_plans(all_plans(kind, collective, flat_layout(GetParam()))), "");
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, PlanProof, ::testing::Range(1, 65));
+INSTANTIATE_TEST_SUITE_P(Ranks, PlanProof, ::testing::Range(1, 129));
 
 TEST(PlanSize, LargeRing_IsLinearInRanks) {
-  const Plan plan = make_ring(Collective::all_reduce, 17, 4096);
+  const Plan plan = make_ring(Collective::all_reduce, 17, flat_layout(4096));
   EXPECT_LT(plan.steps.size(), 8u * 4096);
   EXPECT_EQ(peers_of(plan), (std::vector<int>{16, 18}));
   EXPECT_EQ(plan.wire_slots, 4096);
@@ -47,7 +39,7 @@ TEST(PlanSize, LargeRing_IsLinearInRanks) {
 }
 
 TEST(PlanSize, DirectSends_TwoMessagesToEachPeer) {
-  const Plan plan = make_direct(Collective::all_reduce, 3, 8);
+  const Plan plan = make_direct(Collective::all_reduce, 3, flat_layout(8));
   int sends = 0;
   for (const Step& step : plan.steps) sends += step.kind == StepKind::send ? 1 : 0;
   EXPECT_EQ(sends, 14);
@@ -56,10 +48,12 @@ TEST(PlanSize, DirectSends_TwoMessagesToEachPeer) {
 
 TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
   for (const SchedulePolicy policy :
-       {SchedulePolicy::automatic, SchedulePolicy::ring, SchedulePolicy::direct}) {
+       {SchedulePolicy::automatic, SchedulePolicy::ring, SchedulePolicy::direct,
+        SchedulePolicy::grid, SchedulePolicy::tree}) {
     for (const int ranks : {1, 2, 3, 8, 9, 64, 65}) {
       EngineOptions options;
       options.schedule = policy;
+      const Layout layout = flat_layout(ranks);
       std::vector<std::vector<bool>> needs(static_cast<std::size_t>(ranks));
       for (int rank = 0; rank < ranks; ++rank) {
         auto& row = needs[static_cast<std::size_t>(rank)];
@@ -70,9 +64,9 @@ TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
         for (int a = 0; a < kArithmeticCount; ++a) {
           for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 30}) {
             const ScheduleKind kind =
-                choose_schedule(policy, static_cast<Arithmetic>(a), ranks, bytes);
+                choose_schedule(options, layout, static_cast<Arithmetic>(a), bytes);
             for (const Collective collective : kCollectives) {
-              for (const int peer : peers_of(make_plan(kind, collective, rank, ranks))) {
+              for (const int peer : peers_of(make_plan(kind, collective, rank, layout))) {
                 EXPECT_TRUE(row[static_cast<std::size_t>(peer)]) << rank << " needs " << peer;
               }
             }
@@ -88,7 +82,7 @@ TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
 
 TEST(PlanChoice, Automatic_FollowsRanksArithmeticAndSize) {
   const auto choose = [](Arithmetic arithmetic, int ranks, std::size_t bytes = 1024) {
-    return choose_schedule(SchedulePolicy::automatic, arithmetic, ranks, bytes);
+    return choose_schedule({}, flat_layout(ranks), arithmetic, bytes);
   };
   EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes), ScheduleKind::direct);
   EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes + 1), ScheduleKind::ring);
@@ -115,11 +109,15 @@ TEST_P(PlanGolden, Dump_MatchesItsFile) {
   const Collective collective = collective_name == "all_reduce"   ? Collective::all_reduce
                                 : collective_name == "all_gather" ? Collective::all_gather
                                                                   : Collective::reduce_scatter;
-  const ScheduleKind kind = schedule == "ring" ? ScheduleKind::ring : ScheduleKind::direct;
+  const std::map<std::string, ScheduleKind> kinds = {{"ring", ScheduleKind::ring},
+                                                     {"direct", ScheduleKind::direct},
+                                                     {"grid", ScheduleKind::grid},
+                                                     {"tree", ScheduleKind::tree}};
   std::ifstream file(std::string(THINWIRE_GOLDEN_DIR) + "/" + GetParam() + ".txt");
   std::stringstream expected;
   expected << file.rdbuf();
-  EXPECT_EQ(to_text(make_plan(kind, collective, std::stoi(rank), std::stoi(ranks))),
+  EXPECT_EQ(to_text(make_plan(kinds.at(schedule), collective, std::stoi(rank),
+                              flat_layout(std::stoi(ranks)))),
             expected.str());
 }
 
@@ -128,7 +126,9 @@ INSTANTIATE_TEST_SUITE_P(Files, PlanGolden,
                                            "ring-all_reduce-2-4", "ring-all_gather-0-3",
                                            "ring-reduce_scatter-1-3", "direct-all_reduce-0-2",
                                            "direct-all_reduce-1-4", "direct-all_gather-2-3",
-                                           "direct-reduce_scatter-1-3"));
+                                           "direct-reduce_scatter-1-3", "grid-all_reduce-2-6",
+                                           "grid-all_gather-3-5", "tree-all_reduce-1-4",
+                                           "tree-reduce_scatter-0-5"));
 
 }  // namespace
 }  // namespace thinwire::collectives

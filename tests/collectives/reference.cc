@@ -38,11 +38,12 @@ class TileReference {
         tile_elements_(tile_elements(bounded_piece_bytes(options, problem.ranks()), problem.type)),
         tile_(tile),
         outputs_(outputs) {
+    const Layout layout = layout_of(options, problem.ranks());
     const ScheduleKind kind =
-        choose_schedule(options.schedule, arithmetic_, problem.ranks(), offsets_.back() * element_);
+        choose_schedule(options, layout, arithmetic_, offsets_.back() * element_);
     for (int rank = 0; rank < problem.ranks(); ++rank) {
       RankState state;
-      state.plan = make_plan(kind, problem.collective, rank, problem.ranks());
+      state.plan = make_plan(kind, problem.collective, rank, layout, options.grid);
       state.done.resize(state.plan.steps.size());
       ranks_.push_back(std::move(state));
     }
