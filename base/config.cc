@@ -122,21 +122,31 @@ void warn_unknown(const Assignment& assignment, const Log& log) {
                 std::string(nearest_name(assignment.name)).c_str());
 }
 
-Status apply(const Assignment& assignment, const Log& log, ParsedConfig& parsed) {
+std::string complaint_of(std::span<const TextCheck> checks, const Assignment& assignment) {
+  for (const TextCheck& check : checks) {
+    const bool concerned = check.setting == assignment.name && !assignment.value.empty();
+    if (concerned) return check.complaint(assignment.value);
+  }
+  return "";
+}
+
+Status apply(const Assignment& assignment, const Log& log, std::span<const TextCheck> checks,
+             ParsedConfig& parsed) {
   const Setting* setting = find_setting(assignment.name);
   if (setting == nullptr) {
     warn_unknown(assignment, log);
     return {};
   }
-  if (assign(*setting, assignment.value, parsed.config)) {
+  std::string complaint = complaint_of(checks, assignment);
+  if (complaint.empty() && assign(*setting, assignment.value, parsed.config)) {
     const auto row = static_cast<std::size_t>(setting - kSettings.data());
     parsed.sources[row] = assignment.value.empty() ? "default" : assignment.source;
     return {};
   }
+  if (complaint.empty()) complaint = "it must be " + accepted_text(*setting);
   const bool ignored = belongs_to_nccl(*setting);
-  THINWIRE_WARN(log, "%s=%s (%s) is %s: it must be %s", assignment.name.c_str(),
-                assignment.value.c_str(), assignment.source.c_str(),
-                ignored ? "ignored" : "invalid", accepted_text(*setting).c_str());
+  THINWIRE_WARN(log, "%s=%s (%s) is %s: %s", assignment.name.c_str(), assignment.value.c_str(),
+                assignment.source.c_str(), ignored ? "ignored" : "invalid", complaint.c_str());
   if (ignored) return {};
   return {Code::invalid_config, "a setting has an invalid value"};
 }
@@ -159,7 +169,8 @@ void keep_first(Status& kept, Status status) {
 }  // namespace
 
 Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, const Log& log,
-                                          std::string_view system_file) {
+                                          std::string_view system_file,
+                                          std::span<const TextCheck> checks) {
   std::vector<Assignment> assignments;  // later ones override earlier ones
   Status status = read_file(std::string(system_file), Presence::optional, log, assignments);
   for (const auto& [name, value] : environment) {
@@ -175,15 +186,16 @@ Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, co
   ParsedConfig parsed;
   parsed.sources.fill("default");
   for (const Assignment& assignment : assignments) {
-    keep_first(status, apply(assignment, log, parsed));
+    keep_first(status, apply(assignment, log, checks, parsed));
   }
   keep_first(status, check_together(parsed.config, log));
   if (!status.ok()) return status;
   return parsed;
 }
 
-Result<Config> parse_config(const EnvironmentList& environment, const Log& log) {
-  Result<ParsedConfig> parsed = parse_config_sources(environment, log);
+Result<Config> parse_config(const EnvironmentList& environment, const Log& log,
+                            std::span<const TextCheck> checks) {
+  Result<ParsedConfig> parsed = parse_config_sources(environment, log, kSystemConfigFile, checks);
   if (!parsed.ok()) return parsed.status();
   return std::move(parsed).value().config;
 }

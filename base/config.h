@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,8 @@
 namespace thinwire {
 
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
-enum class CompressChoice : std::uint8_t { none, fp16, int8 };
+enum class FeedbackChoice : std::uint8_t { automatic, off, all };
+enum class IdentityChoice : std::uint8_t { profiler, buffer };
 enum class ScheduleChoice : std::uint8_t { automatic, ring, direct, grid, tree };
 enum class ChecksumChoice : std::uint8_t { header, full };
 enum class AddressFamily : std::uint8_t { any, ipv4, ipv6 };
@@ -29,11 +31,19 @@ struct GridShape {
 
 struct Config {
   // Collectives: equal on all ranks, compared at CollNet connect.
-  CompressChoice compress = CompressChoice::none;       // THINWIRE_COMPRESS
+  std::string compress = "none";                        // THINWIRE_COMPRESS: compression/policy.h
   std::int64_t compress_min_bytes = 16 * 1024;          // THINWIRE_COMPRESS_MIN_BYTES
   ScheduleChoice schedule = ScheduleChoice::automatic;  // THINWIRE_SCHEDULE
   GridShape grid;                                       // THINWIRE_GRID
   std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
+
+  // Compression.
+  std::int64_t compress_check = 0;                        // THINWIRE_COMPRESS_CHECK, 0 or 1
+  std::int64_t compress_seed = 0;                         // THINWIRE_COMPRESS_SEED
+  FeedbackChoice ef = FeedbackChoice::automatic;          // THINWIRE_EF
+  std::int64_t ef_max_bytes = std::int64_t{4} << 30;      // THINWIRE_EF_MAX_BYTES
+  IdentityChoice ef_identity = IdentityChoice::profiler;  // THINWIRE_EF_IDENTITY
+  std::int64_t topk_without_ef = 0;                       // THINWIRE_TOPK_WITHOUT_EF, 0 or 1
 
   // Network.
   TransportChoice transport = TransportChoice::automatic;  // THINWIRE_TRANSPORT
@@ -68,10 +78,17 @@ using EnvironmentList = std::vector<std::pair<std::string, std::string>>;
 // The process's environment: the only place that reads it (lint forbids getenv elsewhere).
 EnvironmentList process_environment();
 
+// A grammar of a text setting that another folder owns.
+struct TextCheck {
+  std::string_view setting;
+  std::string (*complaint)(std::string_view value);  // what is wrong and what is accepted; "": fine
+};
+
 // Reads files and `environment`. An invalid value is logged (variable, value, accepted range,
 // file and line where it has one) and fails with Code::invalid_config; an unknown THINWIRE_ name
 // is warned about with the nearest known one.
-Result<Config> parse_config(const EnvironmentList& environment, const Log& log);
+Result<Config> parse_config(const EnvironmentList& environment, const Log& log,
+                            std::span<const TextCheck> checks = {});
 
 // The settings that must be equal on all ranks, as "NAME=value" lines in table order.
 std::vector<std::string> agreed_settings(const Config& config);

@@ -18,9 +18,9 @@ inline constexpr std::int64_t kGiB = 1024 * kMiB;
 enum class Unit : std::uint8_t { none, bytes, seconds };
 
 using SettingField =
-    std::variant<std::int64_t Config::*, std::string Config::*, CompressChoice Config::*,
-                 ScheduleChoice Config::*, TransportChoice Config::*, ChecksumChoice Config::*,
-                 AddressFamily Config::*, GridShape Config::*>;
+    std::variant<std::int64_t Config::*, std::string Config::*, FeedbackChoice Config::*,
+                 IdentityChoice Config::*, ScheduleChoice Config::*, TransportChoice Config::*,
+                 ChecksumChoice Config::*, AddressFamily Config::*, GridShape Config::*>;
 
 struct Setting {
   std::string_view section;

@@ -136,7 +136,7 @@ void check_network_name(const Facts& facts, Findings& out) {
 }
 
 void check_collnet(const Facts& facts, Findings& out) {
-  const bool compresses = facts.config && facts.config->config.compress != CompressChoice::none;
+  const bool compresses = facts.config && facts.config->config.compress != "none";
   if (!collnet_enabled(facts)) {
     out.push_back({compresses ? Verdict::fail : Verdict::warn, "collnet",
                    compresses ? "THINWIRE_COMPRESS has no effect: CollNet is off"

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/libraries.h"
+#include "compression/policy.h"
 
 namespace thinwire::cli {
 namespace {
@@ -109,7 +110,8 @@ std::vector<std::string> plugin_file_names(std::string_view net_plugin, int vers
 Facts collect_facts(const FactsOptions& options, const Log& log) {
   Facts facts;
   facts.environment = with_nccl_files(process_environment());
-  auto parsed = parse_config_sources(facts.environment, log);
+  auto parsed =
+      parse_config_sources(facts.environment, log, kSystemConfigFile, compression::kSettingChecks);
   if (parsed.ok()) facts.config = std::move(parsed).value();
   facts.nccl = find_nccl(options.nccl, facts.environment);
   facts.plugin = find_plugin(options.plugin);

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "compression/policy.h"
 #include "compression/simd.h"
 
 namespace thinwire::cli {
@@ -45,7 +46,8 @@ void print_settings(const ParsedConfig& parsed) {
 
 int show_info(const Log& log) {
   print_build();
-  const auto parsed = parse_config_sources(with_nccl_files(process_environment()), log);
+  const auto parsed = parse_config_sources(with_nccl_files(process_environment()), log,
+                                           kSystemConfigFile, compression::kSettingChecks);
   print_transports(probe_transports(parsed.ok() ? parsed.value().config : Config{}, log));
   if (!parsed.ok()) {
     std::printf("settings: invalid: %s\n", parsed.status().text());
@@ -56,7 +58,8 @@ int show_info(const Log& log) {
 }
 
 int show_settings(const Log& log) {
-  const auto parsed = parse_config(with_nccl_files(process_environment()), log);
+  const auto parsed =
+      parse_config(with_nccl_files(process_environment()), log, compression::kSettingChecks);
   if (!parsed.ok()) return 1;
   for (const Setting& setting : kSettings) {
     std::printf("%s=%s\n", std::string(setting.name).c_str(),

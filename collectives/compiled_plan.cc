@@ -105,6 +105,7 @@ class Compiler {
     result_.wire_regions = places_.compact(Area::wire);
     result_.acc_regions = places_.compact(Area::acc);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) result_.steps.push_back(translate(i));
+    number_residuals();
     link_dependents();
     list_initial();
     return std::move(result_);
@@ -118,6 +119,7 @@ class Compiler {
     out.wire = step.wire;
     out.peer = step.peer;
     out.message = step.message;
+    out.level = step.level;
     set_places(step, index, out);
     out.action = action_of(step.kind, out.from == out.to);
     return out;
@@ -191,6 +193,15 @@ class Compiler {
         break;
     }
     return Action::copy;
+  }
+
+  void number_residuals() {
+    std::vector<std::int8_t> encodings(at(plan_.pieces));
+    for (CompiledStep& step : result_.steps) {
+      if (step.action != Action::encode_elements && step.action != Action::encode_acc) continue;
+      step.residual = encodings[at(step.piece)]++;
+      result_.residuals = std::max(result_.residuals, step.residual + 1);
+    }
   }
 
   void link_dependents() {

@@ -56,6 +56,9 @@ struct CompiledStep {
   Place to;
   std::int32_t piece = 0;
   std::int32_t wire = -1;  // whose byte count is written or read
+  std::int8_t level = -1;  // how far what is encoded or decoded travels
+  // Encodings: which of the residuals of this piece it leaves (0 for the first encoding of it).
+  std::int8_t residual = -1;
   std::int32_t peer = -1;
   std::int32_t message = -1;
   std::int32_t first_dependent = 0;  // into CompiledPlan::dependents
@@ -69,6 +72,7 @@ struct CompiledPlan {
   std::vector<StepIndex> initial;               // without dependencies; receives first
   std::int32_t wire_slots = 0;                  // of the Plan: sizes the byte counts
   std::int32_t wire_regions = 0;                // staging really used
+  int residuals = 0;                            // most encodings of one piece
   std::int32_t acc_regions = 0;
 };
 

@@ -52,8 +52,8 @@ EngineImpl::EngineImpl(const EngineOptions& options, const Group& group, const L
     : options_(options),
       group_(group),
       log_(log),
-      codec_(compression::codec(options.codec)),
       plans_(options, group.rank, group.ranks),
+      residuals_(options.feedback.max_bytes, options.feedback.recurrences),
       requests_(static_cast<std::size_t>(options.max_requests)),
       queue_(static_cast<std::size_t>(options.max_requests)),
       link_of_(static_cast<std::size_t>(group.ranks), -1) {}
@@ -135,7 +135,36 @@ Status EngineImpl::validate(const Call& call) const {
   return {};
 }
 
-void EngineImpl::fill(Request& request, const Call& call) const {
+bool wants_feedback(FeedbackMode mode, const compression::Codec& codec) {
+  switch (mode) {
+    case FeedbackMode::off:
+      return false;
+    case FeedbackMode::needed:
+      return codec.id() == compression::CodecId::topk || codec.id() == compression::CodecId::int4;
+    case FeedbackMode::all:
+      break;
+  }
+  return codec.lossy();
+}
+
+// What is kept from one Call to the next serves only as long as the same rank encodes the same
+// elements with the same codec. A Call that overlaps another of the same tensor goes without.
+compression::Residual* EngineImpl::find_residual(const Request& request, const Call& call,
+                                                 ScheduleKind schedule) {
+  const FeedbackMode mode = options_.feedback.mode;
+  const bool wanted = request.codecs.any(
+      [mode](const compression::Codec& codec) { return wants_feedback(mode, codec); });
+  if (!wanted || !call.tensor || request.plan->residuals == 0) return nullptr;
+  const compression::ResidualKey key{
+      .tensor = call.tensor->key,
+      .geometry = static_cast<std::uint64_t>(schedule) << 8 | static_cast<std::uint64_t>(call.op),
+      .count = call.count,
+      .type = call.type};
+  return residuals_.find_and_pin(
+      key, call.count * static_cast<std::size_t>(request.plan->residuals), call.tensor->valid);
+}
+
+void EngineImpl::fill(Request& request, const Call& call) {
   const auto rank = static_cast<std::size_t>(group_.rank);
   if (call.collective == Collective::all_reduce) {
     split_evenly(call.count, request.offsets);
@@ -154,8 +183,11 @@ void EngineImpl::fill(Request& request, const Call& call) const {
   request.type = call.type;
   request.op = call.op;
   request.element = element;
+  request.codecs = call.exact
+                       ? LevelCodecs()
+                       : plans_.codecs().choose(call.collective, call.type, call.op, total_bytes);
   request.arithmetic =
-      choose_arithmetic(options_, call.collective, call.type, call.op, total_bytes, group_.ranks);
+      choose_arithmetic(call.collective, call.type, group_.ranks, request.codecs.lossy());
   request.output_bytes = scatters ? own_bytes : total_bytes;
   const bool in_place =
       overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
@@ -165,8 +197,11 @@ void EngineImpl::fill(Request& request, const Call& call) const {
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;
   request.tile_elements = tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);
-  request.strides = strides_for(codec_, request.arithmetic, call.type, request.tile_elements);
+  request.strides =
+      strides_for(plans_.codecs(), request.arithmetic, call.type, request.tile_elements);
   request.tiles = tile_count(request.offsets, request.tile_elements);
+  request.valid = call.tensor ? call.tensor->valid : SIZE_MAX;
+  request.residual = find_residual(request, call, schedule);
   request.tiles_started = 0;
   request.tiles_done = 0;
   request.done = false;

@@ -18,7 +18,8 @@
 #include "base/status.h"
 #include "collectives/layout.h"
 #include "collectives/plan.h"
-#include "compression/codec.h"
+#include "compression/policy.h"
+#include "compression/residual_store.h"
 #include "transports/transport.h"
 
 namespace thinwire::collectives {
@@ -35,12 +36,29 @@ inline constexpr int kMaxExactDirectRanks = 8;
 inline constexpr std::size_t kMaxExactDirectBytes = 256 * 1024;
 enum class SchedulePolicy : std::uint8_t { automatic, ring, direct, grid, tree };
 
+// Error feedback of Calls that say which tensor they carry. Each rank's own affair: what travels
+// says for itself how it was encoded.
+enum class FeedbackMode : std::uint8_t {
+  off,
+  needed,  // for codecs that lose too much without: top-k, and int4 rounded to nearest
+  all,     // for every lossy codec
+};
+struct FeedbackOptions {
+  FeedbackMode mode = FeedbackMode::needed;
+  std::size_t max_bytes = std::size_t{4} << 30;
+  int recurrences = 3;  // a tensor has a residual from this appearance on
+  // Without a residual what is top-k by the policy travels exactly, unless this is set.
+  bool topk_without = false;
+};
+
 struct EngineOptions {
   SchedulePolicy schedule = SchedulePolicy::automatic;
   GridSides grid = {};  // of the grid; empty: chosen from ranks and layout (schedules/grid.h)
   Layout layout = {};   // of the group's ranks; empty: every rank on a host of its own
-  compression::CodecId codec = compression::CodecId::none;
-  std::size_t compress_min_bytes = 0;    // shorter vectors stay exact
+  compression::Policy policy = {};     // what sums travel with; all exact
+  std::size_t compress_min_bytes = 0;  // shorter vectors stay exact, whatever the policy says
+  FeedbackOptions feedback = {};
+  std::uint64_t noise_seed = 0;          // of stochastic rounding
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
   int max_requests = 128;
   // The transport takes at least 4 * max_tiles receives per connection before it would_block:
@@ -92,6 +110,7 @@ struct Call {
   // order; empty for all_reduce, whose split is the engine's own (geometry.h).
   std::vector<std::size_t> piece_counts;
   std::optional<TensorId> tensor;  // all_reduce only
+  bool exact = false;              // whatever the policy says; the same on every rank
 };
 
 class Request;  // opaque; owned by the Engine's pool
@@ -125,6 +144,9 @@ class Engine {
   virtual Result<bool> test(Request* request, std::size_t* bytes) = 0;
 
   virtual bool idle() const = 0;
+
+  // How error feedback fares. Costs a pass over the residuals.
+  virtual compression::ResidualStats feedback() const = 0;
 };
 
 }  // namespace thinwire::collectives

@@ -1,9 +1,27 @@
+#include <algorithm>
 #include <cstring>
 
 #include "collectives/engine_impl.h"
+#include "compression/exact_frame.h"
 #include "compression/reduce.h"
 
 namespace thinwire::collectives {
+namespace {
+
+// Differs from one encoding to any other of the communicator.
+std::uint64_t noise_of(std::uint64_t seed, std::uint64_t sequence, int rank,
+                       const CompiledStep& step) {
+  std::uint64_t hash = seed;
+  for (const std::uint64_t part :
+       {sequence, static_cast<std::uint64_t>(rank),
+        static_cast<std::uint64_t>(step.piece) << 8 | static_cast<std::uint8_t>(step.residual)}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+}  // namespace
 
 Range EngineImpl::range_of(const Tile& tile, std::int32_t piece) const {
   const Request& request = *tile.request;
@@ -53,27 +71,53 @@ Status EngineImpl::run_step(Tile& tile, const CompiledStep& step) {
   }
 }
 
-Status EngineImpl::run_codec(Tile& tile, const CompiledStep& step, const Range& range) const {
-  const DataType type = tile.request->type;
-  std::byte* from = address(tile, step.from, range);
-  std::byte* to = address(tile, step.to, range);
+Status EngineImpl::run_codec(Tile& tile, const CompiledStep& step, const Range& range) {
   std::size_t& wire_bytes = tile.wire_bytes[static_cast<std::size_t>(step.wire)];
   switch (step.action) {
     case Action::encode_elements:
-      wire_bytes = codec_.encode(from, type, range.count, to);
+      wire_bytes = encode(tile, step, range, tile.request->type);
       return {};
     case Action::encode_acc:
-      wire_bytes = codec_.encode(from, DataType::float32, range.count, to);
+      wire_bytes = encode(tile, step, range, DataType::float32);
       return {};
     case Action::decode_elements:
-      return codec_.decode(from, wire_bytes, type, range.count, to);
     case Action::decode_acc:
-      return codec_.decode(from, wire_bytes, DataType::float32, range.count, to);
     case Action::decode_add:
-      return codec_.decode_add(from, wire_bytes, range.count, reinterpret_cast<float*>(to));
+      return decode(tile, step, range);
     default:
       return {Code::internal_error, "engine: a step without an action"};
   }
+}
+
+std::size_t EngineImpl::encode(const Tile& tile, const CompiledStep& step, const Range& range,
+                               DataType type) const {
+  const Request& request = *tile.request;
+  const compression::Codec* codec = &request.codecs.at(step.level);
+  compression::EncodeContext context;
+  context.valid = request.valid - std::min(request.valid, range.first);
+  if (request.residual != nullptr && codec->lossy()) {
+    const std::size_t first = static_cast<std::size_t>(step.residual) * request.offsets.back();
+    context.residual = request.residual->values.data() + first + range.first;
+  } else if (may_fall_back(*codec) && !options_.feedback.topk_without) {
+    codec = &compression::exact_frames();
+  }
+  context.noise = noise_of(options_.noise_seed, tile.sequence, group_.rank, step);
+  return codec->encode(address(tile, step.from, range), type, range.count,
+                       address(tile, step.to, range), context);
+}
+
+Status EngineImpl::decode(Tile& tile, const CompiledStep& step, const Range& range) const {
+  const Request& request = *tile.request;
+  const std::byte* wire = address(tile, step.from, range);
+  const std::size_t wire_bytes = tile.wire_bytes[static_cast<std::size_t>(step.wire)];
+  std::byte* to = address(tile, step.to, range);
+  const auto codec = CodecSet::of_frame(request.codecs.at(step.level), wire, wire_bytes);
+  if (!codec.ok()) return codec.status();
+  if (step.action == Action::decode_add) {
+    return codec.value()->decode_add(wire, wire_bytes, range.count, reinterpret_cast<float*>(to));
+  }
+  const DataType type = step.action == Action::decode_acc ? DataType::float32 : request.type;
+  return codec.value()->decode(wire, wire_bytes, type, range.count, to);
 }
 
 }  // namespace thinwire::collectives

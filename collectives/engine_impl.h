@@ -12,7 +12,7 @@
 #include "collectives/engine_state.h"
 #include "collectives/geometry.h"
 #include "collectives/plan_cache.h"
-#include "compression/codec.h"
+#include "compression/residual_store.h"
 
 namespace thinwire::collectives {
 
@@ -29,6 +29,7 @@ class EngineImpl final : public Engine {
   bool has_ready_work() const override { return ready_steps_ > 0; }
   Result<bool> test(Request* request, std::size_t* bytes) override;
   bool idle() const override { return in_flight_ == 0; }
+  compression::ResidualStats feedback() const override { return residuals_.stats(); }
 
  private:
   struct FreeDeleter {
@@ -38,7 +39,10 @@ class EngineImpl final : public Engine {
   // engine.cc
   Status allocate_staging(std::size_t tiles, std::size_t bytes_each);
   Status validate(const Call& call) const;
-  void fill(Request& request, const Call& call) const;
+  void fill(Request& request, const Call& call);
+  compression::Residual* find_residual(const Request& request, const Call& call,
+                                       ScheduleKind schedule);
+  void finish(Request& request);
 
   // engine_progress.cc
   void take_completions();
@@ -60,14 +64,17 @@ class EngineImpl final : public Engine {
   Range range_of(const Tile& tile, std::int32_t piece) const;
   std::byte* address(const Tile& tile, const Place& place, const Range& range) const;
   Status run_step(Tile& tile, const CompiledStep& step);
-  Status run_codec(Tile& tile, const CompiledStep& step, const Range& range) const;
+  Status run_codec(Tile& tile, const CompiledStep& step, const Range& range);
+  std::size_t encode(const Tile& tile, const CompiledStep& step, const Range& range,
+                     DataType type) const;
+  Status decode(Tile& tile, const CompiledStep& step, const Range& range) const;
 
   const EngineOptions options_;
   const Group group_;
   const Log& log_;
-  const compression::Codec& codec_;
   const PlanCache plans_;
 
+  compression::ResidualStore residuals_;
   FixedPool<Request> requests_;
   FixedQueue<Request*> queue_;  // submitted, not all tiles started
   std::size_t in_flight_ = 0;   // submitted, not done

@@ -65,8 +65,7 @@ void EngineImpl::start_tiles() {
   while (!queue_.empty() && !failure_.failed()) {
     Request& request = *queue_.front();
     if (request.tiles == 0) {
-      request.done = true;
-      --in_flight_;
+      finish(request);
       queue_.pop();
       continue;
     }
@@ -127,7 +126,12 @@ void EngineImpl::release(Tile& tile) {
   running_.erase(std::find(running_.begin(), running_.end(), &tile));
   free_tiles_.push_back(&tile);
   Request& request = *tile.request;
-  if (++request.tiles_done < request.tiles) return;
+  if (++request.tiles_done == request.tiles) finish(request);
+}
+
+void EngineImpl::finish(Request& request) {
+  if (request.residual != nullptr) residuals_.unpin(request.residual);
+  request.residual = nullptr;
   request.done = true;
   --in_flight_;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/data_type.h"
+#include "collectives/codec_set.h"
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
 #include "collectives/fixed_queue.h"
@@ -32,6 +33,10 @@ class Request {
   std::uintptr_t output_origin = 0;
   Strides strides;
   std::vector<std::size_t> offsets;  // of the pieces, in elements; ranks + 1
+  // Of a lossy arithmetic.
+  LevelCodecs codecs;
+  std::size_t valid = SIZE_MAX;               // elements from there on are stale
+  compression::Residual* residual = nullptr;  // pinned until done
 };
 
 // One run of a Plan over one tile.

@@ -23,7 +23,8 @@ std::size_t count_posts_per_peer(const CompiledPlan& plan, int ranks) {
 }  // namespace
 
 PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks)
-    : layout_(layout_of(options, ranks)) {
+    : layout_(layout_of(options, ranks)),
+      codecs_(options.policy, options.compress_min_bytes, layout_) {
   for (const auto collective :
        {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
     for (const auto schedule : kScheduleKinds) {
@@ -31,7 +32,7 @@ PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks)
       const Plan plan = make_plan(schedule, collective, rank, layout_, options.grid);
       for (int a = 0; a < kArithmeticCount; ++a) {
         const auto arithmetic = static_cast<Arithmetic>(a);
-        const bool unused = (is_lossy(arithmetic) && options.codec == compression::CodecId::none) ||
+        const bool unused = (is_lossy(arithmetic) && !codecs_.lossy()) ||
                             !may_choose(options, layout_, schedule, arithmetic);
         if (unused) continue;
         for (const bool in_place : {false, true}) {
@@ -46,9 +47,8 @@ void PlanCache::add(const EngineOptions& options, const Plan& plan, ScheduleKind
                     Arithmetic arithmetic, bool in_place) {
   auto compiled = std::make_unique<CompiledPlan>(compile(plan, arithmetic, in_place));
   largest_footprint_ = std::max(
-      largest_footprint_,
-      collectives::largest_footprint(*compiled, compression::codec(options.codec), arithmetic,
-                                     bounded_piece_bytes(options, plan.ranks)));
+      largest_footprint_, collectives::largest_footprint(*compiled, codecs_, arithmetic,
+                                                         bounded_piece_bytes(options, plan.ranks)));
   most_wire_slots_ = std::max(most_wire_slots_, static_cast<std::size_t>(plan.wire_slots));
   most_steps_ = std::max(most_steps_, compiled->steps.size());
   most_posts_per_peer_ =

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "collectives/codec_set.h"
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
 #include "collectives/selection.h"
@@ -22,6 +23,7 @@ class PlanCache {
   }
 
   const Layout& layout() const { return layout_; }
+  const CodecSet& codecs() const { return codecs_; }
 
   // Bytes of staging that the most demanding Plan takes for one tile.
   std::size_t largest_footprint() const { return largest_footprint_; }
@@ -43,6 +45,7 @@ class PlanCache {
            Arithmetic arithmetic, bool in_place);
 
   const Layout layout_;
+  const CodecSet codecs_;
   std::array<std::unique_ptr<CompiledPlan>,
              kCollectives * kScheduleKinds.size() * kArithmeticCount * 2>
       plans_;

@@ -9,15 +9,9 @@
 
 namespace thinwire::collectives {
 
-Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective, DataType type,
-                             ReduceOp op, std::size_t vector_bytes, int ranks) {
-  // Bytes that are only gathered are not summed, whatever their type.
+Arithmetic choose_arithmetic(Collective collective, DataType type, int ranks, bool lossy) {
   if (collective == Collective::all_gather || ranks == 1) return Arithmetic::native;
   const bool wide = accumulator_type(type) != type;
-  const bool compressible =
-      type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16;
-  const bool lossy = options.codec != compression::CodecId::none && compressible &&
-                     op == ReduceOp::sum && vector_bytes >= options.compress_min_bytes;
   if (lossy) return wide ? Arithmetic::lossy_widened : Arithmetic::lossy_native;
   return wide ? Arithmetic::widened : Arithmetic::native;
 }

@@ -14,10 +14,8 @@ enum class ScheduleKind : std::uint8_t { ring, direct, grid, tree };
 inline constexpr std::array kScheduleKinds{ScheduleKind::ring, ScheduleKind::direct,
                                            ScheduleKind::grid, ScheduleKind::tree};
 
-// A codec applies to the sums of all_reduce and reduce_scatter, in float32, float16 and bfloat16,
-// of at least compress_min_bytes in all and two ranks.
-Arithmetic choose_arithmetic(const EngineOptions& options, Collective collective, DataType type,
-                             ReduceOp op, std::size_t vector_bytes, int ranks);
+// `lossy`: some message of the Call travels compressed.
+Arithmetic choose_arithmetic(Collective collective, DataType type, int ranks, bool lossy);
 
 // The one place where schedules are chosen. Requires a layout of the group's ranks.
 ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,

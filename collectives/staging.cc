@@ -24,13 +24,11 @@ bool runs_with(Arithmetic arithmetic, DataType type) {
 
 }  // namespace
 
-Strides strides_for(const compression::Codec& codec, Arithmetic arithmetic, DataType type,
+Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
                     std::size_t tile_elements) {
   std::size_t wire = tile_elements * element_bytes(type);
   if (is_lossy(arithmetic)) {
-    // Sums are encoded from float32, inputs from the element type.
-    wire = std::max(codec.max_encoded_bytes(tile_elements, type),
-                    codec.max_encoded_bytes(tile_elements, DataType::float32));
+    wire = codecs.max_encoded_bytes(tile_elements, type);
   }
   return {round_up(wire), round_up(tile_elements * element_bytes(accumulator_type(type)))};
 }
@@ -40,14 +38,14 @@ std::size_t bounded_piece_bytes(const EngineOptions& options, int ranks) {
   return std::min(options.piece_bytes, kMaxStagingBytes / 2 / most_slots);
 }
 
-std::size_t largest_footprint(const CompiledPlan& plan, const compression::Codec& codec,
+std::size_t largest_footprint(const CompiledPlan& plan, const CodecSet& codecs,
                               Arithmetic arithmetic, std::size_t piece_bytes) {
   std::size_t largest = 0;
   for (int t = 0; t < kDataTypeCount; ++t) {
     const auto type = static_cast<DataType>(t);
     if (!runs_with(arithmetic, type)) continue;
     const std::size_t elements = tile_elements(piece_bytes, type);
-    largest = std::max(largest, strides_for(codec, arithmetic, type, elements).total(plan));
+    largest = std::max(largest, strides_for(codecs, arithmetic, type, elements).total(plan));
   }
   return largest;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "collectives/codec_set.h"
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
 
@@ -17,14 +18,14 @@ struct Strides {
            static_cast<std::size_t>(plan.acc_regions) * acc;
   }
 };
-Strides strides_for(const compression::Codec& codec, Arithmetic arithmetic, DataType type,
+Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
                     std::size_t tile_elements);
 
 // options.piece_bytes, or less in groups so large that not even two tiles would fit.
 std::size_t bounded_piece_bytes(const EngineOptions& options, int ranks);
 
 // The most that a tile of this Plan takes, over all types it can run with.
-std::size_t largest_footprint(const CompiledPlan& plan, const compression::Codec& codec,
+std::size_t largest_footprint(const CompiledPlan& plan, const CodecSet& codecs,
                               Arithmetic arithmetic, std::size_t piece_bytes);
 
 }  // namespace thinwire::collectives

@@ -109,6 +109,12 @@ Result<Policy> Policy::parse(std::string_view text, std::string& complaint) {
   return policy;
 }
 
+std::string complaint_about_policy(std::string_view text) {
+  std::string complaint;
+  (void)Policy::parse(text, complaint).ok();
+  return complaint;
+}
+
 std::optional<std::size_t> Policy::find(DataType type, std::size_t bytes, Level level) const {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     if (!rules_[i].matches(type, bytes, level)) continue;

@@ -9,6 +9,7 @@
 // "topk:0.01@>=4M,int8@>=256K,none" or "int4@site,int8@rack".
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/config.h"
 #include "base/data_type.h"
 #include "base/status.h"
 #include "compression/codec_spec.h"
@@ -40,6 +42,8 @@ struct Rule {
 class Policy {
  public:
   Policy() = default;  // all exact
+  // One codec for every sum.
+  explicit Policy(const CodecSpec& codec) : rules_{Rule{.codec = codec, .type = {}, .level = {}}} {}
 
   // Code::invalid_config for a malformed text; `complaint` then says which rule and why.
   static Result<Policy> parse(std::string_view text, std::string& complaint);
@@ -56,5 +60,12 @@ class Policy {
  private:
   std::vector<Rule> rules_;
 };
+
+// What is wrong with the text and what is accepted; "" when parse() takes it.
+std::string complaint_about_policy(std::string_view text);
+
+// For parse_config().
+inline constexpr std::array kSettingChecks{
+    TextCheck{.setting = "THINWIRE_COMPRESS", .complaint = complaint_about_policy}};
 
 }  // namespace thinwire::compression

@@ -24,7 +24,7 @@ bool compresses(const EnvironmentList& environment) {
   // The plugin reads the same configuration and complains itself where it is wrong.
   const Log silent(&drop);
   const Result<Config> config = parse_config(environment, silent);
-  return config.ok() && config.value().compress != CompressChoice::none;
+  return config.ok() && config.value().compress != "none";
 }
 
 }  // namespace

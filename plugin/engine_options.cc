@@ -10,16 +10,16 @@ namespace {
 // Changes whenever two builds could disagree on what travels: plans, geometry, tags, codecs.
 constexpr int kCollectiveProtocol = 2;
 
-compression::CodecId codec_of(CompressChoice choice) {
+collectives::FeedbackMode feedback_of(FeedbackChoice choice) {
   switch (choice) {
-    case CompressChoice::fp16:
-      return compression::CodecId::fp16;
-    case CompressChoice::int8:
-      return compression::CodecId::int8;
-    case CompressChoice::none:
+    case FeedbackChoice::off:
+      return collectives::FeedbackMode::off;
+    case FeedbackChoice::all:
+      return collectives::FeedbackMode::all;
+    case FeedbackChoice::automatic:
       break;
   }
-  return compression::CodecId::none;
+  return collectives::FeedbackMode::needed;
 }
 
 collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
@@ -44,7 +44,14 @@ collectives::EngineOptions engine_options(const Config& config) {
   collectives::EngineOptions options;
   options.schedule = policy_of(config.schedule);
   options.grid = config.grid.sides;
-  options.codec = codec_of(config.compress);
+  std::string complaint;
+  if (auto policy = compression::Policy::parse(config.compress, complaint); policy.ok()) {
+    options.policy = std::move(policy).value();
+  }
+  options.feedback.mode = feedback_of(config.ef);
+  options.feedback.max_bytes = static_cast<std::size_t>(config.ef_max_bytes);
+  options.feedback.topk_without = config.topk_without_ef != 0;
+  options.noise_seed = static_cast<std::uint64_t>(config.compress_seed);
   options.compress_min_bytes = static_cast<std::size_t>(config.compress_min_bytes);
   options.piece_bytes = static_cast<std::size_t>(config.piece_bytes);
   return options;

@@ -8,6 +8,7 @@
 
 namespace thinwire::plugin {
 
+// Of a Config that passed compression::kSettingChecks.
 collectives::EngineOptions engine_options(const Config& config);
 
 // Why THINWIRE_GRID is no grid of `ranks` ranks where the schedule needs one; "" when all is well.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "compression/policy.h"
 #include "plugin/counters.h"
 #include "plugin/pending_connects.h"
 #include "plugin/transports.h"
@@ -30,7 +31,7 @@ Plugin::Plugin(const Log& log, Config config)
 Plugin::~Plugin() = default;
 
 Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
-  auto config = parse_config(process_environment(), log);
+  auto config = parse_config(process_environment(), log, compression::kSettingChecks);
   if (!config.ok()) return config.status();
   std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
   plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);

@@ -25,7 +25,7 @@ TEST(Config, EmptyEnvironment_GivesTheDefaultsSilently) {
   CapturedLog captured;
   const auto parsed = parse({{"PATH", "/bin"}, {"NCCL_DEBUG", "INFO"}}, captured);
   ASSERT_TRUE(parsed.ok());
-  EXPECT_EQ(parsed.value().config.compress, CompressChoice::none);
+  EXPECT_EQ(parsed.value().config.compress, "none");
   EXPECT_EQ(parsed.value().config.connect_timeout_s, 120);
   EXPECT_THAT(captured.warnings(), IsEmpty());
   for (const std::string& source : parsed.value().sources) EXPECT_EQ(source, "default");
@@ -42,7 +42,7 @@ TEST(Config, EveryKind_IsRead) {
                             captured);
   ASSERT_TRUE(parsed.ok());
   const Config& config = parsed.value().config;
-  EXPECT_EQ(config.compress, CompressChoice::int8);
+  EXPECT_EQ(config.compress, "int8");
   EXPECT_EQ(config.schedule, ScheduleChoice::direct);
   EXPECT_EQ(config.peer_timeout_s, 3);
   EXPECT_EQ(config.tcp_congestion, "reno");
@@ -79,11 +79,26 @@ TEST(Config, UnacceptableText_LeavesTheValueAlone) {
 
 TEST(Config, InvalidChoice_FailsAndNamesVariableValueChoicesAndSource) {
   CapturedLog captured;
-  const auto parsed = parse({{"THINWIRE_COMPRESS", "int9"}}, captured);
+  const auto parsed = parse({{"THINWIRE_SCHEDULE", "star"}}, captured);
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.status().code(), Code::invalid_config);
-  EXPECT_THAT(captured.text(), AllOf(HasSubstr("THINWIRE_COMPRESS=int9"),
-                                     HasSubstr("none, fp16, int8"), HasSubstr("environment")));
+  EXPECT_THAT(captured.text(), AllOf(HasSubstr("THINWIRE_SCHEDULE=star"),
+                                     HasSubstr("auto, ring, direct"), HasSubstr("environment")));
+}
+
+std::string refuse_b(std::string_view value) { return value == "b" ? "only a is accepted" : ""; }
+
+TEST(Config, TextThatAnotherFolderChecks_IsRefusedWithItsComplaint) {
+  constexpr TextCheck kChecks[] = {{.setting = "THINWIRE_COMPRESS", .complaint = refuse_b}};
+  CapturedLog captured;
+  EXPECT_TRUE(parse_config({{"THINWIRE_COMPRESS", "a"}}, captured.log(), kChecks).ok());
+  EXPECT_TRUE(parse_config({{"THINWIRE_COMPRESS", ""}}, captured.log(), kChecks).ok());
+  EXPECT_THAT(captured.warnings(), ::testing::IsEmpty());
+  const auto refused = parse_config({{"THINWIRE_COMPRESS", "b"}}, captured.log(), kChecks);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::invalid_config);
+  EXPECT_THAT(captured.text(),
+              HasSubstr("THINWIRE_COMPRESS=b (environment) is invalid: only a is accepted"));
 }
 
 TEST(Config, NumberOutOfRange_FailsAndNamesTheRange) {
@@ -103,7 +118,7 @@ TEST(Config, MisspeltName_WarnsWithTheNearestAndGoesOn) {
   CapturedLog captured;
   const auto parsed = parse({{"THINWIRE_COMPRES", "int8"}}, captured);
   ASSERT_TRUE(parsed.ok());
-  EXPECT_EQ(parsed.value().config.compress, CompressChoice::none);
+  EXPECT_EQ(parsed.value().config.compress, "none");
   EXPECT_THAT(captured.text(),
               AllOf(HasSubstr("THINWIRE_COMPRES "), HasSubstr("nearest known name is "
                                                               "THINWIRE_COMPRESS\n")));
@@ -134,12 +149,13 @@ TEST(Config, WindowSmallerThanChunk_IsRefused) {
 
 TEST(Config, AgreedSettings_ListTheMarkedOnesInTableOrder) {
   Config config;
-  config.compress = CompressChoice::fp16;
+  config.compress = "fp16";
   config.workers = 7;
   EXPECT_THAT(agreed_settings(config),
               ::testing::ElementsAre("THINWIRE_COMPRESS=fp16", "THINWIRE_COMPRESS_MIN_BYTES=16384",
                                      "THINWIRE_SCHEDULE=auto", "THINWIRE_GRID=auto",
-                                     "THINWIRE_PIECE_BYTES=131072", "THINWIRE_TRANSPORT=auto"));
+                                     "THINWIRE_PIECE_BYTES=131072", "THINWIRE_COMPRESS_CHECK=0",
+                                     "THINWIRE_TRANSPORT=auto"));
 }
 
 TEST(Config, Grid_IsNumbersWithAnXBetween) {

@@ -121,7 +121,7 @@ TEST(Doctor, CollNetOff_FailsOnlyWhereCompressionIsAsked) {
   Facts facts = healthy();
   set(facts, "NCCL_COLLNET_ENABLE", "0");
   EXPECT_EQ(worst(facts, "collnet").verdict, Verdict::warn);
-  facts.config->config.compress = CompressChoice::int8;
+  facts.config->config.compress = "int8";
   EXPECT_EQ(worst(facts, "collnet").verdict, Verdict::fail);
 }
 

@@ -31,7 +31,7 @@ class Command(unittest.TestCase):
         done = run("config", THINWIRE_COMPRESS="int9")
         self.assertEqual(done.returncode, 1)
         self.assertIn("THINWIRE_COMPRESS=int9", done.stdout)
-        self.assertIn("none, fp16, int8", done.stdout)
+        self.assertIn("none, fp16, bf16, int8", done.stdout)
 
     def test_config_warns_of_a_misspelt_name(self):
         done = run("config", THINWIRE_COMPRES="int8")

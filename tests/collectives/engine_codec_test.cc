@@ -17,7 +17,7 @@ constexpr compression::CodecId kCodecs[] = {compression::CodecId::fp16, compress
 
 EngineOptions lossy_options(compression::CodecId codec, SchedulePolicy schedule) {
   EngineOptions options;
-  options.codec = codec;
+  options.policy = compression::Policy(compression::CodecSpec{.id = codec});
   options.schedule = schedule;
   options.compress_min_bytes = 1024;
   options.piece_bytes = 8192;
@@ -138,7 +138,7 @@ TEST(EngineCodecScope, WhatMustStayExact_IsExact) {
   const EngineOptions options =
       lossy_options(compression::CodecId::int8, SchedulePolicy::automatic);
   EngineOptions exact = options;
-  exact.codec = compression::CodecId::none;
+  exact.policy = {};
   Cluster cluster({.ranks = kRanks, .engine = options});
   std::vector<Problem> problems;
   for (const DataType type : {DataType::int32, DataType::float64, DataType::float8_e4m3}) {

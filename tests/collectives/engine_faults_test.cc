@@ -17,7 +17,7 @@ EngineOptions options_for(SchedulePolicy schedule,
                           compression::CodecId codec = compression::CodecId::none) {
   EngineOptions options;
   options.schedule = schedule;
-  options.codec = codec;
+  options.policy = compression::Policy(compression::CodecSpec{.id = codec});
   options.piece_bytes = 2048;
   options.max_tiles = 5;
   return options;

@@ -8,7 +8,7 @@
 
 #include "collectives/geometry.h"
 #include "collectives/staging.h"
-#include "compression/codec.h"
+#include "compression/exact_frame.h"
 #include "compression/reduce.h"
 
 namespace thinwire::collectives::testing {
@@ -32,9 +32,12 @@ class TileReference {
         offsets_(problem.offsets()),
         element_(element_bytes(problem.type)),
         accumulator_(element_bytes(accumulator_type(problem.type))),
-        arithmetic_(choose_arithmetic(options, problem.collective, problem.type, problem.op,
-                                      offsets_.back() * element_, problem.ranks())),
-        codec_(compression::codec(options.codec)),
+        set_(options.policy, options.compress_min_bytes, layout_of(options, problem.ranks())),
+        codecs_(
+            set_.choose(problem.collective, problem.type, problem.op, offsets_.back() * element_)),
+        arithmetic_(
+            choose_arithmetic(problem.collective, problem.type, problem.ranks(), codecs_.lossy())),
+        topk_without_(options.feedback.topk_without),
         tile_elements_(tile_elements(bounded_piece_bytes(options, problem.ranks()), problem.type)),
         tile_(tile),
         outputs_(outputs) {
@@ -84,10 +87,19 @@ class TileReference {
     return outputs_[rank].data() + (range(step).first - start) * element_;
   }
 
-  Bytes encode(const void* elements, DataType type, std::size_t count) const {
-    Bytes wire(codec_.max_encoded_bytes(count, type));
-    wire.resize(codec_.encode(elements, type, count, wire.data()));
+  Bytes encode(const Step& step, const void* elements, DataType type, std::size_t count) const {
+    const compression::Codec* codec = &codecs_.at(step.level);
+    if (may_fall_back(*codec) && !topk_without_) codec = &compression::exact_frames();
+    Bytes wire(codec->max_encoded_bytes(count, type));
+    wire.resize(codec->encode(elements, type, count, wire.data()));
     return wire;
+  }
+
+  void decode(const Step& step, const Bytes& wire, DataType type, std::size_t count,
+              void* to) const {
+    const auto codec = CodecSet::of_frame(codecs_.at(step.level), wire.data(), wire.size());
+    if (!codec.ok()) std::abort();
+    ok(codec.value()->decode(wire.data(), wire.size(), type, count, to));
   }
 
   void run_step(std::size_t rank, const Step& step) {
@@ -126,13 +138,14 @@ class TileReference {
       if (!lossy) {
         std::memcpy(output(rank, step), wire.data(), count * element_);
       } else {
-        ok(codec_.decode(wire.data(), wire.size(), problem_.type, count, output(rank, step)));
+        decode(step, wire, problem_.type, count, output(rank, step));
       }
     } else if (step.kind == StepKind::encode_input) {
       const std::byte* from = input(rank, step);
-      wire = lossy ? encode(from, problem_.type, count) : Bytes(from, from + count * element_);
+      wire =
+          lossy ? encode(step, from, problem_.type, count) : Bytes(from, from + count * element_);
     } else if (lossy) {
-      wire = encode(ranks_[rank].acc[step.acc].data(), DataType::float32, count);
+      wire = encode(step, ranks_[rank].acc[step.acc].data(), DataType::float32, count);
     } else {
       wire.resize(count * element_);
       compression::store(problem_.type, ranks_[rank].acc[step.acc].data(), wire.data(), count);
@@ -154,7 +167,7 @@ class TileReference {
     if (wire && is_lossy(arithmetic_)) {
       type = DataType::float32;
       decoded.resize(count * sizeof(float));
-      ok(codec_.decode(from, ranks_[rank].wire[step.wire].size(), type, count, decoded.data()));
+      decode(step, ranks_[rank].wire[step.wire], type, count, decoded.data());
       from = decoded.data();
     }
     const bool load = step.kind == StepKind::load_wire || step.kind == StepKind::load_input;
@@ -173,8 +186,10 @@ class TileReference {
   const std::vector<std::size_t> offsets_;
   const std::size_t element_;
   const std::size_t accumulator_;
+  const CodecSet set_;
+  const LevelCodecs codecs_;
   const Arithmetic arithmetic_;
-  const compression::Codec& codec_;
+  const bool topk_without_;
   const std::size_t tile_elements_;
   const std::size_t tile_;
   std::vector<Bytes>& outputs_;

@@ -48,6 +48,7 @@ Call Workload::call(int rank) {
   call.piece_counts = problem_.piece_counts;
   call.output = state.buffer.data() + state.output_start;
   call.input = state.input.data();
+  call.tensor = state.tensor;
   if (in_place_) {
     const std::size_t piece_start =
         problem_.offsets()[static_cast<std::size_t>(rank)] * element_bytes(problem_.type);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ class Workload {
   bool is_over(Cluster& cluster, int rank);
   bool is_over_everywhere(Cluster& cluster);
 
+  // What `rank` knows of the tensor; before it submits.
+  void set_tensor(int rank, const TensorId& tensor) {
+    states_[static_cast<std::size_t>(rank)].tensor = tensor;
+  }
+
   Status status(int rank) const { return states_[static_cast<std::size_t>(rank)].status; }
   Bytes output(int rank) const;
   // What differs from `expected` or was written outside; "" when all is well.
@@ -33,6 +39,7 @@ class Workload {
     Bytes buffer;  // guard, output (and input when in place), guard
     std::size_t output_start = 0;
     std::size_t output_bytes = 0;
+    std::optional<TensorId> tensor;
     Request* request = nullptr;
     std::size_t reported_bytes = 0;
     bool over = false;
