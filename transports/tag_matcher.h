@@ -25,6 +25,11 @@ class TagMatcher {
 
   // The oldest waiting slot of `tag`, which is taken out; null: none waits.
   Slot* take_slot(std::uint64_t tag) { return take(tag, &Waiting::slots); }
+  // Whether a message of this tag would find a slot.
+  bool has_slot(std::uint64_t tag) const {
+    const auto at = tags_.find(tag);
+    return at != tags_.end() && at->second.slots.first != nullptr;
+  }
   // A message for which take_slot() had none waits.
   void keep(Message* message) { append(waiting_for(message->tag).messages, message); }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "transports/tcp/containers.h"
+#include "transports/containers.h"
 #include "transports/transport.h"
 
 namespace thinwire::transports::tcp {

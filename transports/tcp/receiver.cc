@@ -74,8 +74,9 @@ Status Receiver::admit_in_order(Incoming* message) {
 }
 
 Status Receiver::admit(Incoming* message) {
-  Slot* slot = matcher_.arrive(message);
-  return slot == nullptr ? Status() : match(message, slot);
+  if (Slot* slot = matcher_.take_slot(message->tag)) return match(message, slot);
+  matcher_.keep(message);
+  return {};
 }
 
 Status Receiver::match(Incoming* message, Slot* slot) {

@@ -10,10 +10,10 @@
 #include <unordered_map>
 
 #include "base/status.h"
+#include "transports/containers.h"
 #include "transports/tcp/completions.h"
-#include "transports/tcp/containers.h"
 #include "transports/tcp/frame.h"
-#include "transports/tcp/matcher.h"
+#include "transports/tcp/incoming.h"
 
 namespace thinwire::transports::tcp {
 

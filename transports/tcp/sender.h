@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/status.h"
+#include "transports/containers.h"
 #include "transports/tcp/completions.h"
-#include "transports/tcp/containers.h"
 #include "transports/tcp/frame.h"
 
 namespace thinwire::transports::tcp {

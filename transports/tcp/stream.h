@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "transports/tcp/containers.h"
+#include "transports/containers.h"
 #include "transports/tcp/frame.h"
 #include "transports/tcp/receiver.h"
 #include "transports/tcp/sender.h"

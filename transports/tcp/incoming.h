@@ -1,14 +1,14 @@
-// Which message goes into which posted buffer: first come, first matched, per tag.
-// Owner: a Receiver; one thread. State of a tag vanishes once nothing waits for it, because
-// collectives use every tag only once.
+// What a connection's receiving half keeps: posted buffers and messages on their way in.
+// Owner: a Receiver; one thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "transports/tag_matcher.h"
 #include "transports/transport.h"
 
 namespace thinwire::transports::tcp {
@@ -56,34 +56,6 @@ struct Incoming {
   Incoming* next = nullptr;
 };
 
-class Matcher {
- public:
-  // The oldest waiting message of the slot's tag, which is taken out; null: the slot waits.
-  Incoming* post(Slot* slot);
-  // The oldest waiting slot of the message's tag, which is taken out; null: the message waits.
-  Slot* arrive(Incoming* message);
-
-  // Whether a message of this tag would find a buffer.
-  bool has_slot(std::uint64_t tag) const {
-    const auto at = tags_.find(tag);
-    return at != tags_.end() && at->second.first_slot != nullptr;
-  }
-  std::size_t waiting_tags() const { return tags_.size(); }
-
- private:
-  // Either slots or messages wait for a tag, never both.
-  struct Waiting {
-    Slot* first_slot = nullptr;
-    Slot* last_slot = nullptr;
-    Incoming* first_message = nullptr;
-    Incoming* last_message = nullptr;
-  };
-  using Tags = std::unordered_map<std::uint64_t, Waiting>;
-  Waiting& waiting_for(std::uint64_t tag);
-  void forget(Tags::iterator at);
-
-  Tags tags_;
-  std::vector<Tags::node_type> spare_nodes_;  // saves an allocation a tag
-};
+using Matcher = TagMatcher<Slot, Incoming>;
 
 }  // namespace thinwire::transports::tcp
