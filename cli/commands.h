@@ -16,4 +16,16 @@ int run_doctor(const FactsOptions& options, const Log& log);
 // The effective settings as NAME=value lines.
 int show_settings(const Log& log);
 
+// Files to read or to write; "" none.
+struct TopoOptions {
+  std::string from_xml;
+  std::string synthetic;
+  std::string svg;
+  std::string nccl_xml;
+  std::string check;
+};
+// The machine as text, or as the files asked for; with `check` only what is wrong in that file
+// (status 1 when there are errors).
+int show_topology(const TopoOptions& options, const Log& log);
+
 }  // namespace thinwire::cli

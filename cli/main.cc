@@ -29,6 +29,15 @@ int run(int argument_count, char** arguments) {
   auto* doctor = app.add_subcommand("doctor", "check this host; exit status 1 when a check fails");
   doctor->add_option("--plugin", options.plugin, "the plugin's path");
   doctor->add_option("--nccl", options.nccl, "the path of libnccl.so.2");
+  TopoOptions topo_options;
+  auto* topo = app.add_subcommand("topo", "this machine: NUMA nodes, NICs, GPUs, distances");
+  auto* from_xml = topo->add_option("--from-xml", topo_options.from_xml, "read hwloc XML instead");
+  topo->add_option("--synthetic", topo_options.synthetic, "an hwloc synthetic description instead")
+      ->excludes(from_xml);
+  topo->add_option("--svg", topo_options.svg, "draw it into this file; -: standard output");
+  topo->add_option("--nccl-xml", topo_options.nccl_xml,
+                   "write it as NCCL_TOPO_FILE; -: standard output");
+  topo->add_option("--check", topo_options.check, "say what is wrong in this NCCL_TOPO_FILE");
   auto* config = app.add_subcommand("config", "the effective settings as NAME=value lines");
   auto* as_markdown = config->add_flag("--markdown", markdown, "all settings as a document");
   config->add_flag("--file", file, "a configuration file with every key commented out")
@@ -38,6 +47,7 @@ int run(int argument_count, char** arguments) {
   const Log log(&print_message);
   if (*info) return show_info(log);
   if (*doctor) return run_doctor(options, log);
+  if (*topo) return show_topology(topo_options, log);
   if (markdown) return print(configuration_markdown());
   if (file) return print(configuration_file());
   return show_settings(log);

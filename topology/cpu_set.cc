@@ -36,6 +36,26 @@ std::optional<CpuSet> CpuSet::from_list(std::string_view text) {
   return set;
 }
 
+std::optional<CpuSet> CpuSet::from_mask(std::string_view text) {
+  CpuSet set;
+  for (std::size_t base = 0;; base += 32) {
+    const std::size_t comma = text.rfind(',');
+    std::string_view word = comma == std::string_view::npos ? text : text.substr(comma + 1);
+    std::uint32_t bits = 0;
+    if (word.starts_with("0x")) word.remove_prefix(2);
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
+    if (!word.empty() && (error != std::errc() || stop != word.data() + word.size())) {
+      return std::nullopt;
+    }
+    if (bits != 0 && base >= kMaxCpus) return std::nullopt;
+    for (std::size_t bit = 0; bit < 32; ++bit) {
+      if ((bits >> bit & 1) != 0) set.add(base + bit);
+    }
+    if (comma == std::string_view::npos) return set;
+    text = text.substr(0, comma);
+  }
+}
+
 void CpuSet::add(std::size_t cpu) {
   if (cpu >= kMaxCpus) return;
   if (cpu / kWordBits >= words_.size()) words_.resize(cpu / kWordBits + 1);

@@ -20,6 +20,10 @@ class CpuSet {
   // or above kMaxCpus.
   static std::optional<CpuSet> from_list(std::string_view text);
 
+  // "0x0000ffff,,0x1": 32-bit words, highest first, empty ones zero, as hwloc writes bitmaps.
+  // nullopt when malformed, endless ("0xf...f") or above kMaxCpus.
+  static std::optional<CpuSet> from_mask(std::string_view text);
+
   void add(std::size_t cpu);  // ignored from kMaxCpus on
   bool contains(std::size_t cpu) const;
   bool empty() const { return words_.empty(); }

@@ -49,11 +49,26 @@ void sort_pci(Machine& machine) {
   machine.pci = std::move(sorted);
 }
 
+// The only NUMA node with cores; kNone when there are several or none.
+int only_node(const Machine& machine) {
+  int only = kNone;
+  for (const NumaNode& node : machine.numa_nodes) {
+    // Nodes of the same cores are memory of two kinds.
+    const NumaNode* known = nullptr;
+    for (const NumaNode& each : machine.numa_nodes) {
+      if (each.os_index == only) known = &each;
+    }
+    if (node.cores.empty() || (known != nullptr && known->cores == node.cores)) continue;
+    if (known != nullptr) return kNone;
+    only = node.os_index;
+  }
+  return only;
+}
+
 // A device without a NUMA node of its own has that of the bridges above, or of a machine with one.
 int numa_node_of(const Machine& machine, int own, int pci) {
   for (; own < 0 && pci >= 0; pci = at(machine, pci).parent) own = at(machine, pci).numa_node;
-  if (own < 0 && machine.numa_nodes.size() == 1) own = machine.numa_nodes.front().os_index;
-  return own;
+  return own < 0 ? only_node(machine) : own;
 }
 
 // Never empty where the machine has cores at all.

@@ -131,8 +131,6 @@ class Topology {
   // order. kNone without NICs.
   int nic_for(int gpu) const;
 
-  bool has_one_locality() const { return machine_.numa_nodes.size() <= 1; }
-
  private:
   std::vector<int> bridges_above(int pci) const;
 
