@@ -26,6 +26,10 @@ typedef struct thinwire_counters_v1 {
   uint64_t all_gathers;
   uint64_t reduce_scatters;
   uint64_t flushes;
+  /* Of the all-reduces, where tensor identity is wanted; communicators that lost it. */
+  uint64_t tensors_identified;
+  uint64_t tensors_unidentified;
+  uint64_t identities_switched_off;
 } thinwire_counters_v1_t;
 
 /* Fills *counters up to counters->size bytes (a later library may know more). Returns 0, or -1 if

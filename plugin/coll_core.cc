@@ -6,6 +6,7 @@
 
 #include "plugin/collnet.h"
 #include "plugin/core.h"
+#include "plugin/engine_options.h"
 #include "plugin/errors.h"
 #include "plugin/handles.h"
 
@@ -53,12 +54,12 @@ tw_nccl_result_t started(const Result<CollRequest*>& result, std::atomic<std::ui
 
 }  // namespace
 
-tw_nccl_result_t coll_listen(void*, int dev, void* handle, void** listen_comm) {
+tw_nccl_result_t coll_listen(void* ctx, int dev, void* handle, void** listen_comm) {
   Plugin* plugin = usable_plugin(dev, "CollNet listen");
   if (plugin == nullptr || handle == nullptr || listen_comm == nullptr) {
     return tw_nccl_internal_error;
   }
-  auto listener = CollListener::create(*plugin, dev);
+  auto listener = CollListener::create(*plugin, dev, process().comm_id(ctx));
   write_handle(listener->handle(), handle);
   *listen_comm = process().adopt(std::move(listener));
   return tw_nccl_success;
@@ -81,6 +82,9 @@ tw_nccl_result_t coll_connect(void** handles, int nranks, int rank, void* listen
     }
     auto comm = CollComm::connect(*process().plugin(), *listener, std::move(all), rank);
     if (comm.ok()) {
+      if (wants_identity(process().plugin()->config())) {
+        comm.value()->watch(process().profiler(), listener->comm_id());
+      }
       *coll_comm = process().adopt(std::move(comm).value());
       return tw_nccl_success;
     }

@@ -11,15 +11,16 @@
 
 namespace thinwire::plugin {
 
-CollListener::CollListener(Plugin& plugin, int device)
-    : Object(ObjectKind::coll_listen), plugin_(plugin), device_(device) {
+CollListener::CollListener(Plugin& plugin, int device, std::uint64_t comm_id)
+    : Object(ObjectKind::coll_listen), plugin_(plugin), device_(device), comm_id_(comm_id) {
   plugin_.add_source(this, [this] { return counters(); });
 }
 
 CollListener::~CollListener() { plugin_.remove_source(this); }
 
-std::unique_ptr<CollListener> CollListener::create(Plugin& plugin, int device) {
-  std::unique_ptr<CollListener> listener(new CollListener(plugin, device));
+std::unique_ptr<CollListener> CollListener::create(Plugin& plugin, int device,
+                                                   std::uint64_t comm_id) {
+  std::unique_ptr<CollListener> listener(new CollListener(plugin, device, comm_id));
   if (const Status listening = listener->listen(); !listening.ok()) {
     THINWIRE_WARN(plugin.log(), "cannot listen on device %d: %s (error %d); all ranks will refuse",
                   device, listening.text(), listening.native());
@@ -175,8 +176,19 @@ Result<CollRequest*> CollComm::start(Fill fill) {
   return request;
 }
 
-Result<CollRequest*> CollComm::all_reduce(const collectives::Call& call) {
-  return start([&](CollRequest&) { return call; });
+void CollComm::watch(Profiler& profiler, std::uint64_t comm_id) {
+  identity_.emplace(profiler, comm_id);
+}
+
+Result<CollRequest*> CollComm::all_reduce(collectives::Call call) {
+  if (identity_) {
+    call.tensor = identity_->identify(call);
+  } else if (plugin_.config().ef_identity == IdentityChoice::buffer) {
+    call.tensor = buffer_identity(call);
+  }
+  const auto started = start([&](CollRequest&) { return call; });
+  if (identity_ && started.ok()) identity_->accept(call);
+  return started;
 }
 
 Result<CollRequest*> CollComm::all_gather(collectives::Call call, std::span<const Part> parts) {

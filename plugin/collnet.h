@@ -15,6 +15,7 @@
 #include "plugin/core.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
+#include "plugin/profiler.h"
 #include "transports/transport.h"
 
 namespace thinwire::plugin {
@@ -22,21 +23,24 @@ namespace thinwire::plugin {
 class CollListener final : public Object {
  public:
   // Never fails as NCCL sees it: see NetListener::create().
-  static std::unique_ptr<CollListener> create(Plugin& plugin, int device);
+  // `comm_id`: NCCL's name of the communicator, 0 where the interface does not say.
+  static std::unique_ptr<CollListener> create(Plugin& plugin, int device, std::uint64_t comm_id);
   ~CollListener() override;
 
   const transports::Handle& handle() const { return handle_; }
   int device() const { return device_; }
+  std::uint64_t comm_id() const { return comm_id_; }
   // Null when listening failed.
   transports::Listener* listener() { return listener_.get(); }
   transports::Counters counters();
 
  private:
-  CollListener(Plugin& plugin, int device);
+  CollListener(Plugin& plugin, int device, std::uint64_t comm_id);
   Status listen();
 
   Plugin& plugin_;
   const int device_;
+  const std::uint64_t comm_id_;
   transports::Handle handle_;
   std::unique_ptr<transports::Endpoint> endpoint_;
   std::unique_ptr<transports::Listener> listener_;
@@ -71,8 +75,11 @@ class CollComm final : public Object {
   int rank() const { return group_.rank; }
   int ranks() const { return group_.ranks; }
 
+  // From now on all_reduce() asks which tensor it carries. Before the first call.
+  void watch(Profiler& profiler, std::uint64_t comm_id);
+
   // would_block: nothing free; NCCL calls again. Windows of more than one part go through a copy.
-  Result<CollRequest*> all_reduce(const collectives::Call& call);
+  Result<CollRequest*> all_reduce(collectives::Call call);
   Result<CollRequest*> all_gather(collectives::Call call, std::span<const Part> parts);
   Result<CollRequest*> reduce_scatter(collectives::Call call, std::span<const Part> parts);
   // Progresses; true once done, which frees the request. *bytes: what this rank received.
@@ -99,6 +106,7 @@ class CollComm final : public Object {
   // Destroyed before the engine, whose staging they may be writing to.
   std::vector<std::unique_ptr<transports::Connection>> links_;
   FixedPool<CollRequest> requests_;
+  std::optional<IdentityPort> identity_;
 };
 
 }  // namespace thinwire::plugin

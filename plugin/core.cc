@@ -11,8 +11,8 @@ constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 40;  // NCCL refuses 
 constexpr int kMaxComms = 65536;
 }  // namespace
 
-tw_nccl_result_t core_init(Table, void** ctx, std::uint64_t, int, tw_nccl_logger_t logger) {
-  return to_nccl(process().open_context(logger, ctx));
+tw_nccl_result_t core_init(Table, void** ctx, std::uint64_t comm_id, int, tw_nccl_logger_t logger) {
+  return to_nccl(process().open_context(logger, ctx, comm_id));
 }
 
 tw_nccl_result_t core_finalize(Table, void* ctx) { return to_nccl(process().close_context(ctx)); }
@@ -69,6 +69,10 @@ thinwire_counters_v1_t core_counters() {
   out.all_gathers = tallies.all_gathers;
   out.reduce_scatters = tallies.reduce_scatters;
   out.flushes = tallies.flushes;
+  const Profiler::Counts identities = process().profiler().counts();
+  out.tensors_identified = identities.identified;
+  out.tensors_unidentified = identities.unidentified;
+  out.identities_switched_off = identities.switched_off;
   return out;
 }
 

@@ -1,8 +1,8 @@
 // The version-neutral core behind the exported tables: what plugin/abi/ translates to.
 //
-// Implemented in plugin.cc (contexts, devices, counters), net.cc and collnet.cc. Called by NCCL's
-// threads: init, service and progress thread may be in the
-// core at once. Everything returns NCCL's result codes. Only memory exhaustion may throw; the
+// Implemented in core.cc (contexts, devices, counters), net_core.cc, coll_core.cc and
+// profiler_core.cc. Called by NCCL's threads: init, service and progress thread may be in the core
+// at once. Everything returns NCCL's result codes. Only memory exhaustion may throw; the
 // guard in plugin/abi/guard.h turns that into ncclInternalError. Pointers given as void* are the
 // core's own objects, handed back by NCCL. Out-parameters are written on success only, except
 // *request, which is always written (null: refused, call again).
@@ -13,6 +13,7 @@
 
 #include "base/nccl_abi/types.h"
 #include "include/thinwire.h"
+#include "plugin/profiler_events.h"
 
 namespace thinwire::plugin {
 
@@ -114,5 +115,13 @@ tw_nccl_result_t coll_iflush(void* comm, void* data, std::size_t bytes, void* mh
 tw_nccl_result_t coll_test(void* request, int* done, int* size);
 tw_nccl_result_t coll_close(void* comm);
 tw_nccl_result_t coll_close_listen(void* comm);
+
+// Profiler, see profiler.h. *mask: the kinds of events wanted, 0 where identity is not. The start
+// of an event writes *handle; what is not asked for starts as an indifferent one.
+tw_nccl_result_t profiler_init(void** ctx, int* mask, const CommunicatorInfo& comm);
+tw_nccl_result_t profiler_finalize(void* ctx);
+tw_nccl_result_t profiler_start_collective(void* ctx, void** handle, const CollectiveEvent& event);
+tw_nccl_result_t profiler_start_part(void* ctx, void** handle, const ProxyOpEvent& event);
+tw_nccl_result_t profiler_start_other(void** handle);
 
 }  // namespace thinwire::plugin

@@ -65,6 +65,11 @@ std::string grid_misfit(const Config& config, int ranks) {
          " does not multiply to the " + std::to_string(ranks) + " ranks of this group";
 }
 
+bool wants_identity(const Config& config) {
+  return config.ef_identity == IdentityChoice::profiler &&
+         engine_options(config).policy.compresses();
+}
+
 std::string settings_text(const Config& config) {
   std::string text = "collective protocol=" + std::to_string(kCollectiveProtocol) + "\n";
   for (const std::string& setting : agreed_settings(config)) text += setting + "\n";

@@ -14,6 +14,9 @@ collectives::EngineOptions engine_options(const Config& config);
 // Why THINWIRE_GRID is no grid of `ranks` ranks where the schedule needs one; "" when all is well.
 std::string grid_misfit(const Config& config, int ranks);
 
+// Whether NCCL is asked which tensor each all-reduce carries (plugin/profiler.h).
+bool wants_identity(const Config& config);
+
 // "NAME=value" lines: the library's version, its protocols' versions and every setting that decides
 // what the ranks exchange.
 std::string settings_text(const Config& config);

@@ -8,7 +8,11 @@ namespace {
 
 class Context final : public Object {
  public:
-  Context() : Object(ObjectKind::context) {}
+  explicit Context(std::uint64_t comm_id) : Object(ObjectKind::context), comm_id_(comm_id) {}
+  std::uint64_t comm_id() const { return comm_id_; }
+
+ private:
+  const std::uint64_t comm_id_;
 };
 
 // NCCL's logger, reachable from a plain function pointer. Null: stderr, warnings only.
@@ -35,13 +39,14 @@ Process& process() {
 // close them; other threads may be inside, so they are left to the operating system.
 Process::~Process() {
   log_.set_sink(nullptr);
+  if (!profiler_->in_use()) delete profiler_;
   if (objects_.empty()) return;
   for (auto& [handle, object] : objects_) (void)object.release();
   if (plugin_) plugin_->workers().stop();
   (void)plugin_.release();
 }
 
-Status Process::open_context(tw_nccl_logger_t logger, void** context) {
+Status Process::open_context(tw_nccl_logger_t logger, void** context, std::uint64_t comm_id) {
   const std::lock_guard lock(mutex_);
   if (logger != nullptr) {
     nccl_logger.store(logger, std::memory_order_release);
@@ -55,7 +60,7 @@ Status Process::open_context(tw_nccl_logger_t logger, void** context) {
   if (context == nullptr) {
     default_context_ = true;
   } else {
-    auto object = std::make_unique<Context>();
+    auto object = std::make_unique<Context>(comm_id);
     *context = object.get();
     objects_.emplace(*context, std::move(object));
   }
@@ -67,6 +72,11 @@ Status Process::close_context(void* context) {
   if (!object) return {Code::invalid_argument, "finalize: not a context of this library"};
   release(std::move(object));
   return {};
+}
+
+std::uint64_t Process::comm_id(void* context) {
+  const Object* object = find(context, ObjectKind::context);
+  return object == nullptr ? 0 : static_cast<const Context*>(object)->comm_id();
 }
 
 Plugin* Process::plugin() {

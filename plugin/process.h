@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
+#include "plugin/profiler.h"
 
 namespace thinwire::plugin {
 
@@ -25,19 +26,22 @@ struct Tallies {
 
 class Process {
  public:
-  Process() : log_(nullptr) {}
+  Process() : log_(nullptr), profiler_(new Profiler(log_)) {}
   ~Process();
 
   // Builds the Plugin if there is none. `context`: where to put a context of its own, or null for
-  // the default one.
-  Status open_context(tw_nccl_logger_t logger, void** context);
+  // the default one. `comm_id`: NCCL's name of the communicator, 0 for the default context.
+  Status open_context(tw_nccl_logger_t logger, void** context, std::uint64_t comm_id);
   // Code::invalid_argument unless `context` is one of ours.
   Status close_context(void* context);
+  // 0 where `context` is null or not one of ours.
+  std::uint64_t comm_id(void* context);
 
   const Log& log() const { return log_; }
   // Null before the first init and after the last finalize.
   Plugin* plugin();
   Tallies& tallies() { return tallies_; }
+  Profiler& profiler() { return *profiler_; }
   transports::Counters counters();
 
   // Gives the object to Process and returns the pointer to hand out.
@@ -56,6 +60,7 @@ class Process {
 
   Log log_;
   Tallies tallies_{};
+  Profiler* const profiler_;  // owned, but not destroyed while NCCL may still call it
   std::mutex mutex_;
   std::unique_ptr<Plugin> plugin_;
   transports::Counters past_;  // of Plugins that are gone

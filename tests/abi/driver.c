@@ -72,6 +72,7 @@ static void copy_slots(const void* table, int first, int count, any_function* sl
 void driver_load(struct driver* driver, const char* path, int version) {
   memset(driver, 0, sizeof *driver);
   driver->version = version;
+  driver->comm_id = 42;
   driver->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (driver->library == NULL) fail("dlopen: %s", dlerror());
   const void* net = table_of(driver->library, "ncclNetPlugin", version);
@@ -101,7 +102,8 @@ static tw_nccl_result_t init_net(struct driver* driver, tw_nccl_logger_t logger)
   const any_function init = driver->net[kNetInit];
   tw_nccl_net_comm_config_v11_t config = {.trafficClass = tw_nccl_undefined};
   if (driver->version >= 11) {
-    return ((tw_nccl_net_init_v11_fn)init)(&driver->net_context, 42, &config, logger, NULL);
+    return ((tw_nccl_net_init_v11_fn)init)(&driver->net_context, driver->comm_id, &config, logger,
+                                           NULL);
   }
   if (driver->version == 10) return ((tw_nccl_net_init_v10_fn)init)(logger, NULL);
   return ((tw_nccl_init_v6_fn)init)(logger);
@@ -110,7 +112,7 @@ static tw_nccl_result_t init_net(struct driver* driver, tw_nccl_logger_t logger)
 static tw_nccl_result_t init_coll(struct driver* driver, tw_nccl_logger_t logger) {
   const any_function init = driver->coll[kCollInit];
   if (driver->version >= 11) {
-    return ((tw_nccl_collnet_init_v11_fn)init)(&driver->coll_context, 42, logger);
+    return ((tw_nccl_collnet_init_v11_fn)init)(&driver->coll_context, driver->comm_id, logger);
   }
   return ((tw_nccl_init_v6_fn)init)(logger);
 }

@@ -18,6 +18,7 @@ struct driver {
   any_function coll[kCollSlots];
   any_function net_finalize;
   any_function coll_finalize;
+  uint64_t comm_id; /* what init names the communicator from v11 on; 42 */
   void* net_context;
   void* coll_context;
 };

@@ -156,4 +156,19 @@ tw_nccl_result_t coll_close_listen(void* comm) {
   return record({.name = "coll_close_listen", .context = comm});
 }
 
+tw_nccl_result_t profiler_init(void** ctx, int* mask, const CommunicatorInfo& comm) {
+  *mask = 10;
+  return record({.name = "profiler_init", .context = ctx, .comm = comm});
+}
+tw_nccl_result_t profiler_finalize(void* ctx) {
+  return record({.name = "profiler_finalize", .context = ctx});
+}
+tw_nccl_result_t profiler_start_collective(void* ctx, void**, const CollectiveEvent& event) {
+  return record({.name = "profiler_start_collective", .context = ctx, .collective = event});
+}
+tw_nccl_result_t profiler_start_part(void* ctx, void**, const ProxyOpEvent& event) {
+  return record({.name = "profiler_start_part", .context = ctx, .part = event});
+}
+tw_nccl_result_t profiler_start_other(void**) { return record({.name = "profiler_start_other"}); }
+
 }  // namespace thinwire::plugin

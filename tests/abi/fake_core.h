@@ -20,6 +20,9 @@ struct Call {
   int traffic_class = 0;
   std::uint64_t comm_id = 0;
   Attributes attributes{};
+  CommunicatorInfo comm{};
+  CollectiveEvent collective{};
+  ProxyOpEvent part{};
 };
 
 struct Core {

@@ -1,0 +1,21 @@
+// NCCL's profiler interface, version 1 (first in NCCL 2.23).
+#include "base/nccl_abi/profiler_v1.h"
+
+#include "plugin/abi/profiler_calls.h"
+
+namespace thinwire::plugin::abi {
+namespace {
+
+constexpr tw_nccl_profiler_v1_t make_table() {
+  auto table = profiler_table<tw_nccl_profiler_v1_t, tw_nccl_profiler_event_v1_t>();
+  table.init = guarded<profiler_init_v1>;
+  return table;
+}
+
+}  // namespace
+}  // namespace thinwire::plugin::abi
+
+extern "C" {
+[[gnu::visibility("default")]] extern const tw_nccl_profiler_v1_t ncclProfiler_v1;
+constinit const tw_nccl_profiler_v1_t ncclProfiler_v1 = thinwire::plugin::abi::make_table();
+}
