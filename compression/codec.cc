@@ -4,6 +4,7 @@
 
 #include "compression/block_codec.h"
 #include "compression/formats.h"
+#include "compression/topk_codec.h"
 
 namespace thinwire::compression {
 namespace {
@@ -59,8 +60,9 @@ std::unique_ptr<const Codec> make_codec(const CodecSpec& spec) {
       return std::make_unique<BlockCodec<E4m3Format>>(spec.stochastic);
     case CodecId::fp8_e5m2:
       return std::make_unique<BlockCodec<E5m2Format>>(spec.stochastic);
-    case CodecId::none:
     case CodecId::topk:
+      return std::make_unique<TopkCodec>(spec.ratio, spec.value);
+    case CodecId::none:
       break;
   }
   return std::make_unique<NoneCodec>();

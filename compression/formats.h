@@ -124,7 +124,7 @@ using Int4Format = IntegerFormat<4>;
 
 // 8-bit floating point (OCP's, without codes for Inf and NaN) times a power of two. Bounds for x
 // in a prefix of a block with largest magnitude M:
-//   e4m3: |error| <= max(|x| * 2^-4, J * M * 2^-17, 2^-128), J = 1 in a block without jumps, and at
+//   e4m3: |error| <= max(|x| * 2^-4, J * M * 2^-17, 2^-126), J = 1 in a block without jumps, and at
 //         most 2^8
 //   e5m2: |error| <= max(|x| * 2^-3, J * M * 2^-31, 2^-126), J at most 2^16
 // Stochastic rounding: twice that. Blocks travel raw where no scale serves: non-finite values,

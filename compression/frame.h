@@ -15,7 +15,7 @@ namespace thinwire::compression {
 
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 // Blocks are worked on in tiles that the first-level cache holds.
-inline constexpr std::size_t kTileBlocks = 16;
+inline constexpr std::size_t kTileBlocks = 8;
 inline constexpr std::size_t kTileElements = kTileBlocks * kBlockElements;
 
 // A precondition of encode: count < 2^48.

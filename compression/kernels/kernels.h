@@ -56,6 +56,17 @@ struct Kernels {
   void (*add_residual)(const float* x, const float* residual, float limit, std::size_t count,
                        float* out);
 
+  // Bit i of `bitmap` becomes whether x[i] & 0x7fffffff is above `limit_bits` (below infinity's);
+  // returns how many are. For 64 elements a word.
+  std::size_t (*mark_above)(const float* x, std::size_t words, std::uint32_t limit_bits,
+                            std::uint64_t* bitmap);
+  // Same of x + residual within +-largest, which becomes the residual; an x that is not finite is
+  // marked and leaves its residual as it is.
+  std::size_t (*mark_sums)(const float* x, float* residual, float largest, std::size_t words,
+                           std::uint32_t limit_bits, std::uint64_t* bitmap);
+  // Writes the indices (uint16) of the bits that are set; may write two more than there are.
+  void (*extract)(const std::uint64_t* bitmap, std::size_t words, void* indices);
+
   BlockKernels block[kBlockFormatCount];
 
   // reduce.h; null where the accumulator is of the type itself (a plain copy).

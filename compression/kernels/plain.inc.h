@@ -37,13 +37,37 @@ std::size_t first_above(const float* x, std::size_t begin, std::size_t end,
   return begin;
 }
 
+float sum_within(float x, float residual, float limit) {
+  const float sum = x + residual;
+  const float low = sum < limit ? sum : limit;
+  return low > -limit ? low : -limit;
+}
+
 void add_residual(const float* x, const float* residual, float limit, std::size_t count,
                   float* out) {
   for (std::size_t i = 0; i < count; ++i) {
-    const float sum = x[i] + residual[i];
-    const float low = sum < limit ? sum : limit;
-    const float within = low > -limit ? low : -limit;
-    out[i] = magnitude_bits(x[i]) < kInfinityBits ? within : x[i];
+    const bool finite = magnitude_bits(x[i]) < kInfinityBits;
+    out[i] = finite ? sum_within(x[i], residual[i], limit) : x[i];
+  }
+}
+
+// Most words hold none or few: two indices are written whatever there is.
+void extract(const std::uint64_t* bitmap, std::size_t words, void* indices) {
+  const auto index_of = [](std::uint64_t left, std::size_t word) {
+    const int bit = left == 0 ? 0 : __builtin_ctzll(left);
+    return static_cast<std::uint16_t>(word * 64 + static_cast<std::size_t>(bit));
+  };
+  std::size_t at = 0;
+  for (std::size_t w = 0; w < words; ++w) {
+    std::uint64_t left = bitmap[w];
+    const auto count = static_cast<std::size_t>(__builtin_popcountll(left));
+    for (std::size_t written = 0; written < count || written == 0; written += 2) {
+      write(indices, at + written, index_of(left, w));
+      left &= left - 1;
+      write(indices, at + written + 1, index_of(left, w));
+      left &= left - 1;
+    }
+    at += count;
   }
 }
 

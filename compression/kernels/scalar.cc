@@ -22,6 +22,36 @@ void survey(const float* x, std::size_t blocks, const SegmentRule& rule, std::ui
   }
 }
 
+std::size_t mark_above(const float* x, std::size_t words, std::uint32_t limit_bits,
+                       std::uint64_t* bitmap) {
+  std::size_t marked = 0;
+  for (std::size_t w = 0; w < words; ++w, x += 64) {
+    bitmap[w] = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint64_t above = magnitude_bits(x[i]) > limit_bits ? 1 : 0;
+      bitmap[w] |= above << i;
+      marked += above;
+    }
+  }
+  return marked;
+}
+
+std::size_t mark_sums(const float* x, float* residual, float largest, std::size_t words,
+                      std::uint32_t limit_bits, std::uint64_t* bitmap) {
+  std::size_t marked = 0;
+  for (std::size_t w = 0; w < words; ++w, x += 64, residual += 64) {
+    bitmap[w] = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const bool finite = magnitude_bits(x[i]) < kInfinityBits;
+      if (finite) residual[i] = sum_within(x[i], residual[i], largest);
+      const std::uint64_t above = !finite || magnitude_bits(residual[i]) > limit_bits ? 1 : 0;
+      bitmap[w] |= above << i;
+      marked += above;
+    }
+  }
+  return marked;
+}
+
 template <class Code>
 using PackingOf = Packing<Code::kBits>;
 
@@ -90,6 +120,9 @@ Kernels make_kernels() {
   k.survey = survey;
   k.first_above = first_above;
   k.add_residual = add_residual;
+  k.mark_above = mark_above;
+  k.mark_sums = mark_sums;
+  k.extract = extract;
   k.block[kFp16] = block_kernels<Fp16Code>();
   k.block[kInt8] = block_kernels<Int8Code>();
   k.block[kBf16] = block_kernels<Bf16Code>();

@@ -65,31 +65,18 @@ std::size_t simd_first_above(const float* x, std::size_t begin, std::size_t end,
   return first_above(x, begin, end, limit_bits);
 }
 
-void simd_add_residual(const float* x, const float* residual, float limit, std::size_t count,
-                       float* out) {
-  const Floats high = hn::Set(F32(), limit), low = hn::Set(F32(), -limit);
-  const Bits magnitude = hn::Set(U32(), 0x7fffffffu);
-  const auto infinity = hn::Set(I32(), static_cast<std::int32_t>(kInfinityBits));
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Floats value = hn::LoadU(F32(), x + i);
-    const Floats sum = hn::Add(value, hn::LoadU(F32(), residual + i));
-    const Floats within = hn::Max(hn::Min(sum, high), low);
-    const auto bits = hn::BitCast(I32(), hn::And(hn::BitCast(U32(), value), magnitude));
-    const auto finite = hn::RebindMask(F32(), hn::Lt(bits, infinity));
-    hn::StoreU(hn::IfThenElse(finite, within, value), F32(), out + i);
-  }
-  add_residual(x + i, residual + i, limit, count - i, out + i);
-}
-
 #include "compression/kernels/simd_blocks.inc.h"
 #include "compression/kernels/simd_reduce.inc.h"
+#include "compression/kernels/simd_topk.inc.h"
 
 Kernels make_simd_kernels() {
   Kernels k{};
   k.survey = simd_survey;
   k.first_above = simd_first_above;
   k.add_residual = simd_add_residual;
+  k.mark_above = simd_mark_above;
+  k.mark_sums = simd_mark_sums;
+  k.extract = extract;
   k.block[kFp16] = block_kernels<VectorFp16>();
   k.block[kInt8] = block_kernels<VectorInteger<8>>();
   k.block[kBf16] = block_kernels<VectorBf16>();

@@ -60,7 +60,7 @@ void encode_blocks(const BlockJob& job) {
 }
 
 template <class Format>
-void simd_encode(const BlockJob& job) {
+[[gnu::flatten]] void simd_encode(const BlockJob& job) {
   const bool kept = job.residual != nullptr;
   if (job.noise != nullptr) {
     return kept ? encode_blocks<Format, true, true>(job) : encode_blocks<Format, true, false>(job);
@@ -80,7 +80,8 @@ struct Accumulate {
 };
 
 template <class Format, class Destination>
-void simd_decode(const void* payload, std::size_t blocks, const float* unscaling, float* out) {
+[[gnu::flatten]] void simd_decode(const void* payload, std::size_t blocks, const float* unscaling,
+                                  float* out) {
   constexpr std::size_t kHalf = kBlockElements / 2;
   const auto* from = static_cast<const std::uint8_t*>(payload);
   for (std::size_t b = 0; b < blocks; ++b, out += kBlockElements) {

@@ -5,7 +5,9 @@
 //   at(payload, index)          decoded, before unscaling
 
 Bits noise_at(const NoiseKey& key, std::uint32_t index) {
-  Bits h = hn::Xor(hn::Iota(U32(), index), hn::Set(U32(), key.first));
+  // Iota of a variable is slow in Highway 1.0.3.
+  const Bits indices = hn::Iota(U32(), 0u) + hn::Set(U32(), index);
+  Bits h = hn::Xor(indices, hn::Set(U32(), key.first));
   h = hn::Mul(hn::Xor(h, hn::ShiftRight<16>(h)), hn::Set(U32(), kNoiseMultiplier1));
   h = hn::Add(hn::Xor(h, hn::ShiftRight<15>(h)), hn::Set(U32(), key.second));
   return hn::Mul(hn::Xor(h, hn::ShiftRight<16>(h)), hn::Set(U32(), kNoiseMultiplier2));

@@ -20,11 +20,6 @@ double absmax(std::span<const float> values) {
   return largest;
 }
 
-double bound(CodecId id, double x, double block_absmax) {
-  if (id == CodecId::int8) return std::max(block_absmax / 252, 0x1p-119);
-  return std::max({std::fabs(x) * 0x1p-11, block_absmax * 0x1p-23, 0x1p-126});
-}
-
 // Non-finite elements must come back as what they were, finite ones within the bound.
 void expect_element(CodecId id, float x, float y, double block_absmax) {
   if (std::isnan(x)) {
@@ -35,7 +30,7 @@ void expect_element(CodecId id, float x, float y, double block_absmax) {
   } else {
     ASSERT_TRUE(std::isfinite(y)) << x;
     const double error = std::fabs(static_cast<double>(x) - y);
-    ASSERT_LE(error, bound(id, x, block_absmax)) << x << " became " << y;
+    ASSERT_LE(error, error_bound(id, x, block_absmax)) << x << " became " << y;
   }
 }
 
@@ -68,8 +63,8 @@ TEST_P(CodecBounds, EncodingWhatWasDecoded_ChangesLittle) {
   const Codec& c = codec(GetParam());
   const auto once = decode(c, encode(c, values.data(), DataType::float32, values.size()), 5000);
   const auto twice = decode(c, encode(c, once.data(), DataType::float32, once.size()), 5000);
-  if (GetParam() == CodecId::fp16) {
-    EXPECT_TRUE(same_bits(once, twice));  // idempotent: the scale is a power of two
+  if (GetParam() == CodecId::fp16 || GetParam() == CodecId::bf16) {
+    EXPECT_TRUE(same_bits(once, twice));  // idempotent: the scale is a power of two, or none
   } else {
     expect_bounded(GetParam(), once, twice);
   }
@@ -102,8 +97,9 @@ TEST_P(CodecBounds, NarrowTarget_IsRoundedOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CodecBounds, testing::ValuesIn(kLossyCodecs),
-                         [](const auto& p) { return std::string(codec(p.param).name()); });
+INSTANTIATE_TEST_SUITE_P(All, CodecBounds, testing::ValuesIn(kBlockCodecs), [](const auto& p) {
+  return test_name(std::string(codec(p.param).name()));
+});
 
 double relative_rms(CodecId id, std::span<const float> x) {
   const auto y =
@@ -116,18 +112,42 @@ double relative_rms(CodecId id, std::span<const float> x) {
   return std::sqrt(error / energy);
 }
 
-TEST(Int8Codec, GaussianData_HasTheKnownErrorAndSize) {
+struct Known {
+  CodecId id;
+  double error;  // docs/numerics.md
+  double bytes_per_element;
+};
+
+class KnownError : public testing::TestWithParam<Known> {};
+
+TEST_P(KnownError, GaussianData_HasTheKnownErrorAndSize) {
+  const Known known = GetParam();
   const auto x = sample(Kind::gaussian, 1 << 18, 11);
-  EXPECT_NEAR(relative_rms(CodecId::int8, x), 6.92e-3, 0.05 * 6.92e-3);
-  const auto wire = encode(codec(CodecId::int8), x.data(), DataType::float32, x.size());
-  EXPECT_LT(static_cast<double>(wire.size()), 1.02 * static_cast<double>(x.size()));
+  EXPECT_NEAR(relative_rms(known.id, x), known.error, 0.05 * known.error);
+  const auto wire = encode(codec(known.id), x.data(), DataType::float32, x.size());
+  EXPECT_LT(static_cast<double>(wire.size()),
+            known.bytes_per_element * static_cast<double>(x.size()));
 }
 
-TEST(Fp16Codec, GaussianData_HasTheKnownErrorAndSize) {
-  const auto x = sample(Kind::gaussian, 1 << 18, 12);
-  EXPECT_NEAR(relative_rms(CodecId::fp16, x), 2.07e-4, 0.05 * 2.07e-4);
-  const auto wire = encode(codec(CodecId::fp16), x.data(), DataType::float32, x.size());
-  EXPECT_LT(static_cast<double>(wire.size()), 2.005 * static_cast<double>(x.size()));
+INSTANTIATE_TEST_SUITE_P(All, KnownError,
+                         testing::Values(Known{CodecId::fp16, 2.07e-4, 2.005},
+                                         Known{CodecId::bf16, 1.66e-3, 2.001},
+                                         Known{CodecId::int8, 6.92e-3, 1.02},
+                                         Known{CodecId::int4, 0.126, 0.515},
+                                         Known{CodecId::fp8_e4m3, 2.66e-2, 1.01},
+                                         Known{CodecId::fp8_e5m2, 5.26e-2, 1.01}),
+                         [](const auto& p) { return test_name(std::string(name_of(p.param.id))); });
+
+TEST(Bf16Codec, Bfloat16Elements_TravelUnchanged) {
+  std::vector<std::uint16_t> all(65536), back(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  const Codec& c = codec(CodecId::bf16);
+  const auto wire = encode(c, all.data(), DataType::bfloat16, all.size());
+  ASSERT_TRUE(c.decode(wire.data(), wire.size(), DataType::bfloat16, all.size(), back.data()).ok());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool nan = (all[i] & 0x7fffu) > 0x7f80u;
+    ASSERT_EQ(back[i] | (nan ? 0x40u : 0u), all[i] | (nan ? 0x40u : 0u));
+  }
 }
 
 TEST(Fp16Codec, Float16Elements_TravelUnchanged) {
@@ -158,7 +178,7 @@ TEST(Int8Codec, NonFiniteBlock_TravelsRaw) {
 }
 
 TEST(LossyCodecs, ValuesNearFloat16sLargest_DoNotBecomeInfinite) {
-  for (const CodecId id : kLossyCodecs) {
+  for (const CodecId id : kBlockCodecs) {
     for (float top = 60000; top < 65520; top += 7) {
       const std::vector<float> x(300, top);
       const auto wire = encode(codec(id), x.data(), DataType::float32, x.size());

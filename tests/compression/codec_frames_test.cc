@@ -32,9 +32,9 @@ std::vector<float> mixed_values() {
   return values;
 }
 
-class CodecFrames : public testing::TestWithParam<CodecId> {
+class CodecFrames : public testing::TestWithParam<const char*> {
  protected:
-  const Codec& codec_ = codec(GetParam());
+  const Codec& codec_ = codec_of(GetParam());
   const std::vector<float> values_ = mixed_values();
   std::vector<std::byte> wire_ = encode(codec_, values_.data(), DataType::float32, values_.size());
 };
@@ -62,6 +62,8 @@ TEST_P(CodecFrames, HeaderBitFlip_IsPeerLost) {
   for (std::size_t bit = 0; bit < 64; ++bit) {
     auto damaged = wire_;
     damaged[bit / 8] ^= std::byte{1} << (bit % 8);
+    // float32 and float16 as the encoder's type look the same where there are no raw blocks.
+    if (bit == 8 && (codec_.id() == CodecId::bf16 || codec_.id() == CodecId::topk)) continue;
     EXPECT_EQ(decode_code(codec_, damaged, values_.size()), Code::peer_lost) << bit;
   }
 }
@@ -97,12 +99,12 @@ TEST_P(CodecFrames, NoElements_NeedNoBytes) {
 }
 
 TEST_P(CodecFrames, TheOtherCodecsFrame_IsPeerLost) {
-  const Codec& other = codec(GetParam() == CodecId::int8 ? CodecId::fp16 : CodecId::int8);
+  const Codec& other = codec(codec_.id() == CodecId::int8 ? CodecId::fp16 : CodecId::int8);
   EXPECT_EQ(decode_code(other, wire_, values_.size()), Code::peer_lost);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CodecFrames, testing::ValuesIn(kLossyCodecs),
-                         [](const auto& p) { return std::string(codec(p.param).name()); });
+INSTANTIATE_TEST_SUITE_P(All, CodecFrames, testing::ValuesIn(kLossyTexts),
+                         [](const auto& p) { return test_name(p.param); });
 
 TEST(Fp16Frames, PassedThrough_TruncatedOrLonger_IsPeerLost) {
   const Codec& fp16 = codec(CodecId::fp16);

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
 #include <random>
 
 #include "compression/reduce.h"
@@ -85,11 +88,11 @@ Elements::Elements(std::span<const float> values, DataType type, std::size_t off
 }
 
 std::vector<std::byte> encode(const Codec& codec, const void* elements, DataType type,
-                              std::size_t count) {
+                              std::size_t count, const EncodeContext& context) {
   constexpr std::byte kGuard{0xA5};
   const std::size_t most = codec.max_encoded_bytes(count, type);
   std::vector<std::byte> wire(most + 64, kGuard);
-  const std::size_t bytes = codec.encode(elements, type, count, wire.data());
+  const std::size_t bytes = codec.encode(elements, type, count, wire.data(), context);
   EXPECT_LE(bytes, most);
   for (std::size_t i = most; i < wire.size(); ++i) EXPECT_EQ(wire[i], kGuard) << "overrun";
   wire.resize(bytes);
@@ -102,6 +105,45 @@ std::vector<float> decode(const Codec& codec, std::span<const std::byte> wire, s
       codec.decode(wire.data(), wire.size(), DataType::float32, count, out.data());
   EXPECT_TRUE(status.ok()) << status.text();
   return out;
+}
+
+const Codec& codec_of(const std::string& text) {
+  static std::map<std::string, std::unique_ptr<const Codec>> made;
+  auto& codec = made[text];
+  if (codec == nullptr) codec = make_codec(parse_codec(text).value());
+  return *codec;
+}
+
+std::string test_name(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+double error_bound(CodecId id, double x, double largest) {
+  x = std::fabs(x);
+  switch (id) {
+    case CodecId::fp16:
+      return std::max({x * 0x1p-11, largest * 0x1p-23, 0x1p-126});
+    case CodecId::bf16:
+      return std::max(x * 0x1p-8, 0x1p-133);
+    case CodecId::int8:
+      return std::max(largest / 252, 0x1p-119);
+    case CodecId::int4:
+      return std::max(std::min(x, largest / 13.89), 0x1p-119);
+    case CodecId::fp8_e4m3:
+      return std::max({x * 0x1p-4, largest * 0x1p-17, 0x1p-126});
+    case CodecId::fp8_e5m2:
+      return std::max({x * 0x1p-3, largest * 0x1p-31, 0x1p-126});
+    default:
+      return 0;
+  }
+}
+
+double stochastic_bound(CodecId id, double x, double largest) {
+  if (id == CodecId::int4) return std::max(largest / 6.94, 0x1p-119);
+  return 2 * error_bound(id, x, largest);
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {

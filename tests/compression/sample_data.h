@@ -48,9 +48,10 @@ class Elements {
 
 // encode(), in a buffer whose bytes past max_encoded_bytes() must stay as they were.
 std::vector<std::byte> encode(const Codec& codec, const void* elements, DataType type,
-                              std::size_t count);
-inline std::vector<std::byte> encode(const Codec& codec, const Elements& elements, DataType type) {
-  return encode(codec, elements.data(), type, elements.values().size());
+                              std::size_t count, const EncodeContext& context = {});
+inline std::vector<std::byte> encode(const Codec& codec, const Elements& elements, DataType type,
+                                     const EncodeContext& context = {}) {
+  return encode(codec, elements.data(), type, elements.values().size(), context);
 }
 
 // decode() of a frame that must be fine, to float32.
@@ -67,6 +68,22 @@ bool same_bits(std::span<const float> a, std::span<const float> b);
 
 inline constexpr DataType kLossyTypes[] = {DataType::float32, DataType::bfloat16,
                                            DataType::float16};
-inline constexpr CodecId kLossyCodecs[] = {CodecId::fp16, CodecId::int8};
+inline constexpr CodecId kBlockCodecs[] = {CodecId::fp16, CodecId::bf16,     CodecId::int8,
+                                           CodecId::int4, CodecId::fp8_e4m3, CodecId::fp8_e5m2};
+
+// The codec that `text` names (parse_codec()), made once.
+const Codec& codec_of(const std::string& text);
+// Lossy ones in every form; of the top-k ones the last sends bitmaps.
+inline constexpr const char* kLossyTexts[] = {
+    "fp16",    "bf16",    "int8",        "int4",        "fp8-e4m3",  "fp8-e5m2",       "bf16:sr",
+    "int8:sr", "int4:sr", "fp8-e4m3:sr", "fp8-e5m2:sr", "topk:0.01", "topk:0.03:fp16", "topk:0.3"};
+// `text` as the name of a test.
+std::string test_name(std::string text);
+
+// The bound that docs/numerics.md states for element x of a prefix whose largest magnitude is
+// `largest`, rounding to nearest.
+double error_bound(CodecId id, double x, double largest);
+// Same for stochastic rounding: one step instead of half of one.
+double stochastic_bound(CodecId id, double x, double largest);
 
 }  // namespace thinwire::compression

@@ -1,0 +1,130 @@
+#include "compression/topk_select.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compression/float_bits.h"
+
+namespace thinwire::compression {
+namespace {
+
+// Magnitudes are looked at from the top: 8 exponent and 3 mantissa bits, then 10, then 10.
+constexpr int kTopShift = 20, kMiddleShift = 10;
+constexpr std::size_t kTopBins = 2048, kLowBins = 1024;
+
+template <std::size_t kBins>
+struct Histogram {
+  std::array<std::size_t, kBins> bins{};
+
+  void add(std::uint32_t key) { ++bins[key]; }
+  // The bin of the rank-th largest (1 is the largest); `rank` becomes its rank in the bin.
+  std::uint32_t find(std::size_t& rank) const {
+    std::size_t bin = kBins - 1;
+    for (; bin > 0 && bins[bin] < rank; --bin) rank -= bins[bin];
+    return static_cast<std::uint32_t>(bin);
+  }
+};
+
+// Samples are taken in short runs, each at a random place of its own stretch of the elements, so
+// that no period in them matters.
+constexpr std::size_t kRun = 4;
+constexpr double kSamplesAboveLimit = 240;  // the estimate's deviation is 1 / sqrt of that
+constexpr std::size_t kFewSamples = 8192;
+
+// Magnitudes of elements, as bits.
+class Sample {
+ public:
+  Sample(const TopkSource& source, double wanted, std::byte* scratch) {
+    const std::size_t count = source.count();
+    const double enough = kSamplesAboveLimit * static_cast<double>(count) / wanted;
+    const auto most = static_cast<double>(std::max(kFewSamples, count / 16));
+    const auto size = static_cast<std::size_t>(std::clamp(enough, 1.0 * kFewSamples, most));
+    at_ = size <= kFewSamples ? reinterpret_cast<std::byte*>(few_.data()) : scratch;
+    const std::size_t stretch = count / (size / kRun);
+    if (stretch <= kRun) take_all(source, std::min(count, kFewSamples));
+    for (std::size_t r = 0; stretch > kRun && r < size / kRun; ++r) {
+      const std::uint64_t hash = (r + 1) * 0x9e3779b97f4a7c15ull;
+      const std::size_t offset = ((hash >> 32) * (stretch - kRun + 1)) >> 32;
+      take(source, r * stretch + offset);
+    }
+  }
+  std::size_t size() const { return size_; }
+
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      visit(read_as<std::uint32_t>(at_ + i * sizeof(std::uint32_t)));
+    }
+  }
+
+ private:
+  void take(const TopkSource& source, std::size_t first) {
+    const std::array<std::uint32_t, kRun> run = source.magnitudes(first);
+    write_as(at_ + size_ * sizeof(std::uint32_t), run);
+    size_ += kRun;
+  }
+  // Of few elements as many as there is room for, evenly.
+  void take_all(const TopkSource& source, std::size_t size) {
+    for (; size_ < size; ++size_) {
+      const std::size_t i = size_ * source.count() / size;
+      write_as(at_ + size_ * sizeof(std::uint32_t), magnitude_bits(source.at(i)));
+    }
+  }
+
+  std::byte* at_ = nullptr;
+  std::size_t size_ = 0;
+  std::array<std::uint32_t, kFewSamples> few_;
+};
+
+}  // namespace
+
+std::size_t topk_wanted(std::size_t count, float ratio) {
+  if (count == 0) return 0;
+  const double wanted = std::ceil(static_cast<double>(count) * static_cast<double>(ratio));
+  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, count);
+}
+
+std::uint32_t sampled_limit(const TopkSource& source, double wanted, std::byte* scratch) {
+  const Sample sample(source, wanted, scratch);
+  Histogram<kTopBins> top;
+  sample.for_each([&](std::uint32_t bits) { top.add(bits >> kTopShift); });
+  const double share = wanted / static_cast<double>(source.count());
+  auto rank = static_cast<std::size_t>(std::lround(share * static_cast<double>(sample.size())));
+  rank = std::clamp<std::size_t>(rank, 1, sample.size());
+  const std::uint32_t high = top.find(rank);
+  Histogram<kLowBins> middle;
+  sample.for_each([&](std::uint32_t bits) {
+    if (bits >> kTopShift == high) middle.add((bits >> kMiddleShift) & (kLowBins - 1));
+  });
+  const std::uint32_t lowest = (high << kTopShift) | (middle.find(rank) << kMiddleShift);
+  return std::min(lowest == 0 ? 0 : lowest - 1, kInfinityBits - 1);
+}
+
+TopkCut exact_cut(const TopkSource& source, std::size_t wanted, std::size_t& non_finite) {
+  Histogram<kTopBins> top;
+  Histogram<kLowBins> middle, low;
+  for (std::size_t i = 0; i < source.count(); ++i) {
+    top.add(magnitude_bits(source.at(i)) >> kTopShift);
+  }
+  non_finite = 0;
+  for (std::size_t bin = kInfinityBits >> kTopShift; bin < kTopBins; ++bin) {
+    non_finite += top.bins[bin];
+  }
+  if (non_finite >= wanted) return {kInfinityBits - 1};
+  std::size_t rank = wanted;
+  const std::uint32_t first = top.find(rank);
+  for (std::size_t i = 0; i < source.count(); ++i) {
+    const std::uint32_t bits = magnitude_bits(source.at(i));
+    if (bits >> kTopShift == first) middle.add((bits >> kMiddleShift) & (kLowBins - 1));
+  }
+  const std::uint32_t second = (first << (kTopShift - kMiddleShift)) | middle.find(rank);
+  for (std::size_t i = 0; i < source.count(); ++i) {
+    const std::uint32_t bits = magnitude_bits(source.at(i));
+    if (bits >> kMiddleShift == second) low.add(bits & (kLowBins - 1));
+  }
+  const std::uint32_t limit = (second << kMiddleShift) | low.find(rank);
+  return {limit, limit == 0 ? 0 : rank};
+}
+
+}  // namespace thinwire::compression
