@@ -39,6 +39,7 @@ std::optional<std::int64_t> parse_integer(const Setting& setting, std::string_vi
     const std::int64_t factor = suffix_factor({stop, static_cast<std::size_t>(end - stop)});
     if (factor == 0 || __builtin_mul_overflow(value, factor, &value)) return std::nullopt;
   }
+  if (value == 0 && setting.zero_too) return value;
   if (value < setting.minimum || value > setting.maximum) return std::nullopt;
   return value;
 }
@@ -165,8 +166,8 @@ std::string accepted_text(const Setting& setting) {
     return "auto, or 2 to " + std::to_string(kMaxSides) + " numbers like 4x8 or 2x4x8";
   }
   if (setting.choices.empty()) {
-    return std::to_string(setting.minimum) + " to " + std::to_string(setting.maximum) +
-           std::string(unit_text(setting.unit));
+    return (setting.zero_too ? "0, or " : "") + std::to_string(setting.minimum) + " to " +
+           std::to_string(setting.maximum) + std::string(unit_text(setting.unit));
   }
   std::string text = "one of ";
   for (const std::string_view choice : setting.choices) {

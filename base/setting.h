@@ -28,6 +28,7 @@ struct Setting {
   SettingField field;
   std::int64_t minimum = 0;  // of an integer, in `unit`
   std::int64_t maximum = 0;
+  bool zero_too = false;  // 0 is accepted below the minimum
   Unit unit = Unit::none;
   std::span<const std::string_view> choices = {};  // of an enumeration, in the order of its values
   bool agreed = false;                             // must be equal on all ranks

@@ -88,10 +88,12 @@ inline constexpr std::array kNetworkSettings{
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_SOCKET_BUFFER_BYTES",
             .field = &Config::tcp_socket_buffer_bytes,
+            .minimum = 64 * kKiB,
             .maximum = kGiB,
+            .zero_too = true,
             .unit = Unit::bytes,
             .help = "Size of each socket's send and receive buffer. 0: the kernel's automatic "
-                    "sizing. Below about 64 KiB throughput collapses."},
+                    "sizing, nearly always the best. Smaller ones than 64 KiB would stall a link."},
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_CHECKSUM",
             .field = &Config::tcp_checksum,

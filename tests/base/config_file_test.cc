@@ -86,6 +86,64 @@ TEST_F(ConfigFile, UnknownKey_WarnsWithTheNearest) {
   EXPECT_THAT(captured_.text(), AllOf(HasSubstr(system + ":1"), HasSubstr("THINWIRE_WORKERS")));
 }
 
+// Every line that looks like a setting to its author and is none says so, with file and line.
+TEST_F(ConfigFile, LineThatIsNoAssignment_IsAnErrorThatSaysWhy) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"=bar", "no name before the ="},
+      {"  = bar", "no name before the ="},
+      {"export THINWIRE_WORKERS=1", "leave out the word export"},
+      {"export\tTHINWIRE_WORKERS=1", "leave out the word export"},
+      {"THINWIRE WORKERS=1", "no name of letters"},
+      {"set-THINWIRE_WORKERS=1", "no name of letters"},
+      {"THINWIRE_COMPRESS=\"int8\"", "leave out the quotes"},
+      {"NCCL_SOCKET_IFNAME='eth0'", "leave out the quotes"},
+      {"NCCL_SOCKET_IFNAME=\"eth0", "leave out the quotes"},
+      {"[network]", "is not KEY=value"},
+      {"THINWIRE_WORKERS: 1", "is not KEY=value"},
+  };
+  for (const auto& [line, reason] : cases) {
+    CapturedLog captured;
+    const std::string system = write("system.conf", "# first\n" + std::string(line) + "\n");
+    const auto parsed = parse_config_sources({}, captured.log(), system);
+    ASSERT_FALSE(parsed.ok()) << line;
+    EXPECT_EQ(parsed.status().code(), Code::invalid_config) << line;
+    EXPECT_THAT(captured.text(), AllOf(HasSubstr(system + ":2: "), HasSubstr(reason))) << line;
+  }
+}
+
+TEST_F(ConfigFile, LinesOfWindows_AreTaken) {
+  const std::string system =
+      write("system.conf", "\xEF\xBB\xBFTHINWIRE_COMPRESS=fp16\r\n\r\nTHINWIRE_WORKERS=1\r\n");
+  const auto parsed = parse_config_sources({}, captured_.log(), system);
+  ASSERT_TRUE(parsed.ok()) << captured_.text();
+  EXPECT_EQ(parsed.value().config.compress, "fp16");
+  EXPECT_EQ(parsed.value().config.workers, 1);
+  EXPECT_THAT(captured_.warnings(), IsEmpty());
+}
+
+TEST_F(ConfigFile, NameOfAFileInAFile_IsSaidToBeIgnored) {
+  const std::string system = write("system.conf", "THINWIRE_CONF=/etc/other.conf\n");
+  EXPECT_TRUE(parse_config_sources({}, captured_.log(), system).ok());
+  EXPECT_THAT(captured_.text(), AllOf(HasSubstr("THINWIRE_CONF (" + system + ":1) is ignored"),
+                                      HasSubstr("only the environment")));
+}
+
+TEST_F(ConfigFile, KeyThatIsNotOurs_WarnsWithoutAGuess) {
+  const std::string system = write("system.conf", "PATH=/bin\nNCCL_DEBUG=INFO\n");
+  EXPECT_TRUE(parse_config_sources({}, captured_.log(), system).ok());
+  ASSERT_EQ(captured_.warnings().size(), 2u);
+  EXPECT_EQ(captured_.warnings()[0], "unknown setting PATH (" + system + ":1) is ignored");
+  EXPECT_THAT(captured_.warnings()[1],
+              AllOf(HasSubstr("NCCL_DEBUG (" + system + ":2) is ignored"), HasSubstr("nccl.conf"),
+                    ::testing::Not(HasSubstr("nearest"))));
+}
+
+TEST_F(ConfigFile, KeyInSmallLetters_WarnsWithTheRightOne) {
+  const std::string system = write("system.conf", "thinwire_compress=int8\n");
+  EXPECT_TRUE(parse_config_sources({}, captured_.log(), system).ok());
+  EXPECT_THAT(captured_.text(), HasSubstr("nearest known name is THINWIRE_COMPRESS\n"));
+}
+
 TEST_F(ConfigFile, MissingSystemFile_IsFine) {
   EXPECT_TRUE(parse_config_sources({}, captured_.log(), path("absent.conf")).ok());
   EXPECT_THAT(captured_.warnings(), IsEmpty());

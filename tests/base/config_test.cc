@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/config_table.h"
+#include "base/nearest.h"
 #include "tests/base/captured_log.h"
 
 namespace thinwire {
@@ -122,6 +123,35 @@ TEST(Config, MisspeltName_WarnsWithTheNearestAndGoesOn) {
   EXPECT_THAT(captured.text(),
               AllOf(HasSubstr("THINWIRE_COMPRES "), HasSubstr("nearest known name is "
                                                               "THINWIRE_COMPRESS\n")));
+}
+
+TEST(Config, UnknownNameFarFromAll_WarnsWithoutAGuess) {
+  CapturedLog captured;
+  ASSERT_TRUE(parse({{"THINWIRE_FROBNICATION_LEVEL", "9"}}, captured).ok());
+  EXPECT_EQ(captured.text(),
+            "unknown setting THINWIRE_FROBNICATION_LEVEL (environment) is ignored\n");
+}
+
+TEST(Config, TinySocketBuffers_AreRefusedAndZeroIsAutomatic) {
+  for (const char* text : {"1", "4096", "63K", "65535", "-1"}) {
+    CapturedLog captured;
+    EXPECT_FALSE(parse({{"THINWIRE_TCP_SOCKET_BUFFER_BYTES", text}}, captured).ok()) << text;
+    EXPECT_THAT(captured.text(), HasSubstr("0, or 65536 to 1073741824 bytes"));
+  }
+  for (const char* text : {"0", "64K", "1G"}) {
+    CapturedLog captured;
+    EXPECT_TRUE(parse({{"THINWIRE_TCP_SOCKET_BUFFER_BYTES", text}}, captured).ok()) << text;
+  }
+}
+
+TEST(Nearest, OnlyNearWords_AreFound) {
+  const std::string_view words[] = {"info", "doctor", "config", "topo"};
+  EXPECT_EQ(nearest("doctr", words), "doctor");
+  EXPECT_EQ(nearest("INFO", words), "info");
+  EXPECT_EQ(nearest("confg", words), "config");
+  EXPECT_EQ(nearest("nosuch", words), "");
+  EXPECT_EQ(nearest("", words), "");
+  EXPECT_EQ(nearest(std::string(100000, 'x'), words), "");
 }
 
 TEST(Config, InvalidValueOfNccl_IsIgnoredAsNcclDoes) {
