@@ -3,7 +3,9 @@
 #include <cstdio>
 
 #include "base/config_table.h"
+#include "base/output.h"
 #include "cli/commands.h"
+#include "cli/usage.h"
 
 namespace thinwire::cli {
 namespace {
@@ -42,7 +44,11 @@ int run(int argument_count, char** arguments) {
   auto* as_markdown = config->add_flag("--markdown", markdown, "all settings as a document");
   config->add_flag("--file", file, "a configuration file with every key commented out")
       ->excludes(as_markdown);
-  CLI11_PARSE(app, argument_count, arguments);
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error, argument_count);
+  }
 
   const Log log(&print_message);
   if (*info) return show_info(log);
@@ -57,5 +63,5 @@ int run(int argument_count, char** arguments) {
 }  // namespace thinwire::cli
 
 int main(int argument_count, char** arguments) {
-  return thinwire::cli::run(argument_count, arguments);
+  return thinwire::finish_output(thinwire::cli::run(argument_count, arguments), 1);
 }

@@ -48,9 +48,42 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"FAIL +library .*/nonexistent/libnccl-net-x\.so")
 
-    def test_unknown_usage_is_an_error(self):
-        self.assertNotEqual(run().returncode, 0)
-        self.assertNotEqual(run("frobnicate").returncode, 0)
+    def usage_error(self, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_no_command_lists_the_commands(self):
+        self.assertRegex(self.usage_error(), r"no command; accepted: info, doctor, config")
+
+    def test_unknown_command_is_named(self):
+        self.assertRegex(self.usage_error("nosuch"), r"unknown command nosuch; accepted: info")
+        self.assertIn("unknown command doktor; did you mean doctor?", self.usage_error("doktor"))
+        self.assertIn("unknown command nosuch", self.usage_error("nosuch", "--help-me"))
+
+    def test_unknown_option_is_named(self):
+        self.assertIn("unknown option --markdwn; did you mean --markdown?",
+                      self.usage_error("config", "--markdwn"))
+        self.assertIn("--frobnicate", self.usage_error("--frobnicate"))
+        self.assertIn("info takes no word more", self.usage_error("info", "more"))
+
+    def test_conflicting_and_incomplete_options_are_misuse(self):
+        self.usage_error("config", "--markdown", "--file")
+        self.usage_error("doctor", "--plugin")
+
+    def test_help_and_version_are_no_errors(self):
+        self.assertEqual(run("--help").returncode, 0)
+        self.assertEqual(run("config", "--help").returncode, 0)
+        self.assertEqual(run("--version").returncode, 0)
+
+    def test_lost_output_is_an_error(self):
+        for arguments in (["info"], ["doctor"], ["config"], ["config", "--markdown"], ["--help"]):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertIn("standard output cannot be written: ", done.stderr)
 
 
 if __name__ == "__main__":
