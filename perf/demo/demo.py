@@ -4,15 +4,19 @@
 In one lab of four hosts with 1 Gbit/s links: the wire limit (plain TCP, every host to the next, all
 at once), then an exact, an fp16 and an int8 all-reduce of 64 MiB of float32, in turns, several
 rounds (the first verifies every element), all through the real plugin. Then a small model is
-trained through it, exact and int8. Where network namespaces are not permitted the same runs over loopback.
+trained through it, exact and int8. Where network namespaces are not permitted the same runs over
+loopback.
 
-Exit status: 0 when everything ran and every result was right, 1 when not. The speeds are compared
-with what is expected of them and count only with --strict: they need a machine that is not busy.
+Exit status: 0 when everything ran and every result was right, 1 when not, 2 for misuse. The speeds
+are compared with what is expected of them and count only with --strict: they need a machine that is
+not busy.
 """
 
 import argparse
 import json
+import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -40,9 +44,18 @@ def parse_arguments():
     parser.add_argument("--epochs", type=int, default=20, metavar="N", help="of the training")
     parser.add_argument("--loopback", action="store_true", help="do not make hosts")
     parser.add_argument("--strict", action="store_true", help="a missed speed fails the demo")
+    parser.add_argument("--check-arguments", action="store_true", help="judge these, do nothing")
     args = parser.parse_args()
     if args.hosts < 2 or args.rounds < 1 or args.iterations < 1 or args.epochs < 1:
         parser.error("--hosts is at least 2, the other numbers at least 1")
+    if not re.fullmatch(r"\d+(\.\d+)?[KMGkmg]?", args.size):
+        parser.error(f"--size {args.size}: bytes, with K, M or G")
+    if args.json:
+        try:  # now, not after minutes of measuring
+            with open(args.json, "a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            parser.error(f"--json {args.json} cannot be written: {error.strerror}")
     return args
 
 
@@ -116,13 +129,16 @@ def lab_command(args, programs):
     if args.loopback:
         return []
     netlab = str(programs / "netlab")
-    check = subprocess.run([netlab, "--check"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    lab = [netlab, "--hosts", str(args.hosts), "--rate", args.rate]
+    check = subprocess.run(lab + ["--check"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                            text=True, check=False)
+    if check.returncode == 2:
+        raise StepFailed(check.stderr.strip())
     if check.returncode != 0:
         print(f"  {check.stderr.strip()}\n  No hosts can be made here: {args.hosts} ranks over "
               "loopback, whose speed no link limits.", flush=True)
         return []
-    return [netlab, "--hosts", str(args.hosts), "--rate", args.rate, "--"]
+    return lab + ["--"]
 
 
 def run_demo(args, folder):
@@ -145,6 +161,8 @@ def run_demo(args, folder):
 
 def main():
     args = parse_arguments()
+    if args.check_arguments:
+        return 0
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     started = time.monotonic()
@@ -160,8 +178,14 @@ def main():
     figures["seconds"] = round(time.monotonic() - started, 1)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
-    return report.print_report(figures, MODES, args.strict)
+    status = report.print_report(figures, MODES, args.strict)
+    sys.stdout.flush()
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:  # of the report or the figures: a full disk
+        print(f"demo: output cannot be written: {error.strerror}", file=sys.stderr)
+        os._exit(1)

@@ -63,6 +63,15 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("lacks netlab, wire_probe, all_reduce_perf, trainer", done.stderr)
 
+    def test_Arguments_NotAcceptable_AreSaidAtOnce(self):
+        for options, text in ((["--json", "/nonexistent/figures.json"], "--json /nonexistent/"),
+                              (["--json", "/tmp"], "--json /tmp cannot be written"),
+                              (["--size=many"], "--size many"), (["--hosts=1"], "--hosts")):
+            done = subprocess.run([DEMO, "--build-dir", "/nonexistent", *options],
+                                  capture_output=True, text=True, timeout=HANG_S, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
+
     def test_Demo_Interrupted_EndsWhatItStarted(self):
         child = subprocess.Popen([DEMO, *SMALL, "--size=64M", "--rounds=50"], text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -95,8 +95,27 @@ class NetlabTest(unittest.TestCase):
         self.assertEqual(done.returncode, 127)
         self.assertIn("/no/such/command: No such file", done.stderr)
 
-    def test_Rate_WithoutUnit_IsMisuse(self):
-        self.assertEqual(netlab("--rate=1000", "--", "true").returncode, 2)
+    def test_Value_NotAcceptable_IsMisuseAndNamed(self):
+        for option in ("--rate=1000", "--rate=0gbit", "--rate=1kbit", "--rate=9000gbit",
+                       "--mtu=10", "--mtu=70000", "--mtu=x", "--mtu=1000", "--delay=5",
+                       "--delay=foo", "--delay=100s", "--delay=-1ms", "--hosts=0", "--hosts=251",
+                       "--hosts=x", "--ranks-per-host=0", "--queue-ms=nan", "--queue-ms=-1",
+                       "--timeout=-1", "--timeout=nan", "--grace=inf", "--family=ipx",
+                       "--congestion=foo", "--output=sometimes"):
+            done = netlab(option, "--", "true")
+            self.assertEqual(done.returncode, 2, option + done.stderr)
+            self.assertIn(option.split("=")[0], done.stderr)
+
+    def test_Mtu_SmallWithoutIpv6_Works(self):
+        self.assertEqual(netlab("--hosts=2", "--mtu=500", "--family=ipv4", "--", "true").returncode,
+                         0)
+
+    def test_Output_Lost_IsAnError(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([NETLAB, "--hosts=2", "--", "true"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output cannot be written: No space left", done.stderr)
 
     def test_Links_PlainTcp_RunsAtTheRate(self):
         done = netlab("--hosts=3", "--rate=100mbit", "--self-test")
