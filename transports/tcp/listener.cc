@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace thinwire::transports::tcp {
 
@@ -65,6 +66,7 @@ void TcpListener::accept_all(std::int64_t now_ns) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) warn_not_accepting(errno);
       return;
     }
     if (strangers_.size() == kMaxStrangers) {
@@ -77,6 +79,15 @@ void TcpListener::accept_all(std::int64_t now_ns) {
     stranger.fd = std::move(fd);
     stranger.deadline_ns = now_ns + kStrangerNs;
   }
+}
+
+// It goes on trying: the process may give descriptors back.
+void TcpListener::warn_not_accepting(int error) {
+  if (std::exchange(logged_not_accepting_, true)) return;
+  const bool too_many = error == EMFILE || error == ENFILE;
+  THINWIRE_WARN(settings_.log, "%s: connections wait, they cannot be accepted: %s%s",
+                info_.address.text().c_str(), std::strerror(error),
+                too_many ? "; raise the limit (ulimit -n, sysctl fs.file-max)" : "");
 }
 
 bool TcpListener::keep_reading(Stranger& stranger, std::int64_t now_ns) {

@@ -65,6 +65,7 @@ class TcpListener final : public Listener {
   // Counts it; false, as keep_reading() answers.
   bool refuse(Stranger& stranger, const char* why);
   void answer(int fd, Answer what) const;
+  void warn_not_accepting(int error);
 
   EndpointState& state_;
   const Settings& settings_;
@@ -73,6 +74,7 @@ class TcpListener final : public Listener {
   HandleInfo info_;
   Handle handle_;
   bool logged_stranger_ = false;
+  bool logged_not_accepting_ = false;
   std::deque<Stranger> strangers_;
   std::map<ConnectionId, Partial> partial_;
   std::deque<Arrival> complete_;
