@@ -8,6 +8,8 @@
 #include "perf/collnet_runner.h"
 #include "perf/json_report.h"
 #include "perf/nccl_runner.h"
+#include "perf/option_rules.h"
+#include "perf/printing.h"
 #include "perf/program.h"
 #include "perf/ring_runner.h"
 #include "perf/startup.h"
@@ -25,18 +27,32 @@ struct Transport {
   std::unique_ptr<PlainFlow> reference;
 };
 
+bool has_function_for(Collective collective, const CollNetApi* collnet) {
+  return collnet != nullptr && (collective == Collective::all_reduce || collnet->has_windows());
+}
+
 std::unique_ptr<Runner> make_plugin_runner(const Options& options, PluginContext& context) {
   if (options.collective == Collective::send_recv) {
     return std::make_unique<StreamRunner>(options, context);
   }
-  if (options.api == Api::collnet && context.collnet() == nullptr) {
+  const CollNetApi* collnet = context.collnet();
+  if (options.api == Api::collnet && collnet == nullptr) {
     throw Failure(ExitCode::no_device,
                   context.path() + " has no CollNet table, or no CollNet device on some rank")
         .set_quiet(!context.session.is_root());
   }
-  if (options.api != Api::net && context.collnet() != nullptr) {
+  const bool callable = has_function_for(options.collective, collnet);
+  if (options.api == Api::collnet && !callable) {
+    throw Failure(ExitCode::usage,
+                  "--api collnet: version " + std::to_string(collnet->version()) +
+                      " of NCCL's CollNet table knows all-reduce only; all-gather and "
+                      "reduce-scatter came with version 8 (--interface 8 to 12, --api net)")
+        .set_quiet(!context.session.is_root());
+  }
+  if (options.api != Api::net && callable) {
     return std::make_unique<CollNetRunner>(options, context);
   }
+  context.session.agree([&] { check_effects_without_collnet(options); });
   return std::make_unique<RingRunner>(options, context);
 }
 
@@ -88,11 +104,6 @@ RunInfo gather_info(const Options& options, const Transport& transport, const ch
     info.ranks.push_back(parse_rank(all[rank], static_cast<int>(rank)));
   }
   return info;
-}
-
-void print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
 }
 
 ExitCode run(const Startup& startup, Session& session) {

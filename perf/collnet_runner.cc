@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "perf/call_limit.h"
 #include "perf/host_reduce.h"
 #include "perf/payload.h"
 
@@ -39,6 +40,7 @@ void CollNetRunner::connect() {
   }
   // After a failed connect NCCL drops the listener without closing it.
   session.agree([&] {
+    const CallLimit limit(session.rank(), "CollNet connect", options_.timeout_s);
     nccl_check(api_,
                api_.connect(handles.data(), session.ranks(), session.rank(), listener, &comm_),
                "CollNet connect");

@@ -11,8 +11,8 @@ namespace thinwire::perf {
 // What the programs exit with; --help lists them.
 enum class ExitCode : int {
   ok = 0,
-  usage = 1,
-  wrong_results = 2,
+  wrong_results = 1,
+  usage = 2,
   no_device = 3,
   runtime_error = 4,
 };

@@ -1,11 +1,13 @@
 #include "perf/json_report.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "perf/failure.h"
+#include "perf/limits.h"
 
 namespace thinwire::perf {
 namespace {
@@ -75,7 +77,8 @@ Json config_json(const Options& o, const RunInfo& info) {
 void check_writable(const std::string& path) {
   if (path.empty()) return;
   if (!std::ofstream(path, std::ios::app)) {
-    throw Failure(ExitCode::usage, "--output_file " + path + " cannot be written");
+    throw Failure(ExitCode::usage,
+                  "--output_file " + path + " cannot be written: " + error_text(errno));
   }
 }
 
@@ -111,7 +114,9 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::trunc);
   file << text;
   file.close();
-  if (!file) throw Failure(ExitCode::runtime_error, path + " cannot be written");
+  if (!file) {
+    throw Failure(ExitCode::runtime_error, path + " cannot be written: " + error_text(errno));
+  }
 }
 
 std::string time_text() {

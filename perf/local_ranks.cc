@@ -6,17 +6,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "perf/limits.h"
+
 namespace thinwire::perf {
 namespace {
 
-// Beyond the plugin's own time and --grace, for a rank that is stuck inside a blocking call.
-constexpr int kKillAfterSeconds = 30;
+// Beyond --grace, which the other ranks use up themselves: to say so and end.
+constexpr int kKillAfterSeconds = 2;
 
 ExitCode report(const Failure& failure, int rank, Session* session) {
   if (!failure.quiet()) std::fprintf(stderr, "rank %d: %s\n", rank, failure.what());
@@ -52,17 +55,27 @@ ExitCode code_of(int status, int rank) {
   return ExitCode::runtime_error;
 }
 
-// Reaps what has ended; blocks for one child where `block`.
-void reap(std::vector<Child>& children, bool block, ExitCode& worst, bool& failed) {
+// Reaps what has ended.
+void reap(std::vector<Child>& children, ExitCode& worst, bool& failed) {
   for (Child& child : children) {
     if (!child.running) continue;
     int status = 0;
-    const pid_t ended = waitpid(child.pid, &status, block ? 0 : WNOHANG);
+    const pid_t ended = waitpid(child.pid, &status, WNOHANG);
     if (ended != child.pid) continue;
     child.running = false;
     const ExitCode code = code_of(status, child.rank);
     worst = worst_of(worst, code);
     failed |= code != ExitCode::ok;
+  }
+}
+
+void kill_running(const std::vector<Child>& children) {
+  for (const Child& child : children) {
+    if (!child.running) continue;
+    std::fprintf(stderr, "rank %d has not ended since another failed (stopped?): it is killed\n",
+                 child.rank);
+    kill(child.pid, SIGKILL);
+    waitpid(child.pid, nullptr, 0);
   }
 }
 
@@ -72,16 +85,13 @@ ExitCode wait_for(std::vector<Child>& children, int grace_s) {
   Deadline patience = Deadline::never();
   for (;;) {
     const bool had_failed = failed;
-    reap(children, false, worst, failed);
+    reap(children, worst, failed);
     bool running = false;
     for (const Child& child : children) running |= child.running;
     if (!running) return worst;
     if (failed && !had_failed) patience = Deadline::after_seconds(grace_s + kKillAfterSeconds);
     if (patience.passed()) {
-      for (const Child& child : children) {
-        if (child.running) kill(child.pid, SIGKILL);
-      }
-      reap(children, true, worst, failed);
+      kill_running(children);
       return worst;
     }
     poll(nullptr, 0, 20);
@@ -122,7 +132,8 @@ ExitCode run_ranks(const Options& options, const LauncherInfo& launcher, const R
   for (int i = 0; i < options.local_ranks; ++i) {
     const pid_t pid = fork();
     if (pid < 0) {
-      std::perror("fork");
+      std::fprintf(stderr, "rank %d cannot be started: %s\n", plan.rank + i,
+                   error_text(errno).c_str());
       for (const Child& child : children) kill(child.pid, SIGKILL);
       return ExitCode::runtime_error;
     }
@@ -139,6 +150,7 @@ ExitCode run_ranks(const Options& options, const LauncherInfo& launcher, const R
     }
     children.push_back({pid, plan.rank + i, true});
   }
+  listener = Socket();  // or ranks would wait in its backlog when rank 0 has gone
   return wait_for(children, options.grace_s);
 }
 

@@ -16,7 +16,8 @@ using RankBody = std::function<ExitCode(Session&)>;
 
 // Forks options.local_ranks processes (none for 1), joins all ranks of all processes and runs
 // `body` in each. A Failure of one rank is printed by it and told to the others. Returns the worst
-// exit code of the local ranks; in a child it does not return.
+// exit code of the local ranks; in a child it does not return. Once one rank has failed, those
+// still there --grace and two seconds later (stopped, or stuck in the plugin) are killed.
 ExitCode run_ranks(const Options& options, const LauncherInfo& launcher, const RankBody& body);
 
 }  // namespace thinwire::perf

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "perf/failure.h"
+#include "perf/option_rules.h"
 #include "perf/size_text.h"
+#include "perf/usage.h"
 
 namespace thinwire::perf {
 namespace {
@@ -19,8 +21,13 @@ constexpr const char* kFooter =
     "else NCCL_NET_PLUGIN; else libnccl-net-thinwire.so on the library path.\n"
     "With THINWIRE_COMPRESS set, sums of float, half and bfloat16 are checked against a float64\n"
     "reference of Gaussian data; errors are relative to the RMS of the exact result.\n"
-    "\nExit status: 0 all results right, 1 usage, 2 wrong results, 3 no device (or no GPU),\n"
-    "4 runtime error (a rank died, the plugin reported an error, no progress).\n";
+    "Every wait ends after --timeout seconds without progress; when one rank has failed, the "
+    "others\n"
+    "have --grace seconds to end by themselves, then those that -g started are killed.\n"
+    "\nExit status: 0 all results right, 1 wrong results, 2 usage (also: no such plugin or "
+    "device,\n"
+    "different options on the ranks), 3 no device (or no GPU), 4 runtime error (a rank died, the\n"
+    "plugin reported an error, no progress, output lost).\n";
 
 // The options that need more than CLI11's conversion, as text.
 struct Texts {
@@ -28,10 +35,6 @@ struct Texts {
   std::string op = "sum";
   std::string type = "float";
 };
-
-[[noreturn]] void usage(const std::string& message) {
-  throw Failure(ExitCode::usage, message + "\nRun with --help for the options.");
-}
 
 template <class Choice>
 using Choices = std::vector<std::pair<std::string, Choice>>;
@@ -67,13 +70,18 @@ void add_common(CLI::App& app, Options& o, Texts& t) {
   app.add_option("-g,--ngpus", o.local_ranks, "local ranks, one process each")
       ->check(CLI::Range(1, 1024));
   app.add_option("-T,--timeout", o.timeout_s,
-                 "end with an error after this many seconds without progress, 0: never")
+                 "end with an error after this many seconds without progress, 0: never [300]")
       ->check(CLI::Range(0, 1000000));
-  app.add_option("--grace", o.grace_s,
-                 "seconds the plugin has to report a dead rank before the program ends itself")
+  app.add_option(
+         "--grace", o.grace_s,
+         "seconds the plugin has to report a dead rank, and a rank to end after another has "
+         "failed [15]")
       ->check(CLI::Range(0, 1000000));
+}
+
+void add_congestion(CLI::App& app, Options& o) {
   app.add_option("--congestion", o.congestion,
-                 "TCP congestion control of plain TCP streams [the system's]");
+                 "TCP congestion control of the plain TCP streams [the system's]");
 }
 
 void add_sizes_and_types(CLI::App& app, Options& o, Texts& t) {
@@ -85,7 +93,8 @@ void add_sizes_and_types(CLI::App& app, Options& o, Texts& t) {
       ->check(CLI::Range(0, 1000000));
   app.add_option("-o,--op", t.op, "sum, prod, min, max, avg or all [sum]");
   app.add_option("-d,--datatype", t.type, "a type of NCCL's or all [float]");
-  app.add_option("-r,--root", o.root, "printed only: none of these collectives has one");
+  app.add_option("-r,--root", o.root, "printed only: none of these collectives has one")
+      ->check(CLI::Range(-1, 1 << 20));
   app.add_option("-z,--blocking", o.blocking,
                  "0: back to back, 1: wait and barrier after each iteration, 2: wait, no barrier, "
                  "3: as 1, the time without the barrier")
@@ -113,7 +122,6 @@ void add_plugin(CLI::App& app, Options& o, Texts& t) {
   add_choice(app, "--api", o.api, apis,
              "net: NCCL's ring over isend/irecv; collnet: the plugin's collectives (default "
              "where it has them); nccl: libnccl itself, needs GPUs");
-  app.add_option("--channels", o.channels, "NCCL channels")->check(CLI::Range(1, 32));
   app.add_option("--chunk", t.chunk, "bytes per chunk and channel [as NCCL chooses]");
   app.add_flag("--spin", o.spin,
                "poll without pause as NCCL's progress thread does; otherwise nap when nothing "
@@ -128,13 +136,17 @@ void add_send_recv(CLI::App& app, Options& o) {
       {{"ring", Pattern::ring}, {"pair", Pattern::pair}, {"pingpong", Pattern::pingpong}},
       "ring: send right, receive left; pair: even ranks send to the next odd one, the longest "
       "time counts; pingpong: time is half a round trip [ring]");
-  app.add_option("--outstanding", o.outstanding, "requests in flight per connection")
+  app.add_option(
+         "--outstanding", o.outstanding,
+         "requests in flight per connection; NCCL has at most 32, a plugin need not take more")
       ->check(CLI::Range(1, 256));
   app.add_flag("--reference", o.reference,
                "time a plain single-stream TCP copy loop in turns and print the ratio");
+  add_congestion(app, o);
 }
 
 void add_collective(CLI::App& app, Options& o) {
+  app.add_option("--channels", o.channels, "NCCL channels")->check(CLI::Range(1, 32));
   app.add_flag("--registered", o.registered,
                "collnet: user buffers, one call per maxCollBytes, exact size");
   app.add_flag("--staging", o.staging,
@@ -147,8 +159,8 @@ std::size_t size_option(const std::string& text, const char* flag, std::size_t f
   if (text.empty()) return fallback;
   const auto size = parse_size(text);
   if (!size) {
-    usage(std::string(flag) + " " + text + " is no size; accepted: 0 to " + size_text(kMaxBytes) +
-          ", with K, M or G");
+    fail_usage(std::string(flag) + " " + text + " is no size; accepted: 0 to " +
+               size_text(kMaxBytes) + ", with K, M or G");
   }
   return *size;
 }
@@ -159,18 +171,20 @@ void read_sizes(const Texts& t, Options& o) {
   o.step_bytes = size_option(t.step_bytes, "--stepbytes", o.step_bytes);
   o.chunk_bytes = size_option(t.chunk, "--chunk", 0);
   if (o.min_bytes > o.max_bytes) {
-    usage("--minbytes " + size_text(o.min_bytes) + " is larger than --maxbytes " +
-          size_text(o.max_bytes) + "; accepted: 0 to maxbytes");
+    fail_usage("--minbytes " + size_text(o.min_bytes) + " is larger than --maxbytes " +
+               size_text(o.max_bytes) + "; accepted: 0 to maxbytes");
   }
   if (o.step_factor == 1 && o.step_bytes == 0) {
-    usage("--stepbytes 0 never gets anywhere; accepted: 1 to " + size_text(kMaxBytes));
+    fail_usage("--stepbytes 0 never gets anywhere; accepted: 1 to " + size_text(kMaxBytes));
   }
   if (o.step_factor > 1 && o.min_bytes == 0 && o.max_bytes > 0) {
-    usage("--minbytes 0 with a --stepfactor stays 0; accepted: 1 to maxbytes");
+    fail_usage("--minbytes 0 with a --stepfactor stays 0; accepted: 1 to maxbytes");
   }
   constexpr std::size_t kMinChunk = 64;
-  if (o.chunk_bytes != 0 && (o.chunk_bytes < kMinChunk || o.chunk_bytes % kMinChunk != 0)) {
-    usage("--chunk " + t.chunk + "; accepted: multiples of 64 bytes");
+  constexpr std::size_t kMaxChunk = 1 << 30;
+  const bool chunk_fits = o.chunk_bytes >= kMinChunk && o.chunk_bytes <= kMaxChunk;
+  if (!t.chunk.empty() && (!chunk_fits || o.chunk_bytes % kMinChunk != 0)) {
+    fail_usage("--chunk " + t.chunk + "; accepted: multiples of 64 bytes up to 1G");
   }
 }
 
@@ -185,7 +199,7 @@ void read_types(const Texts& t, Options& o) {
     for (int i = 0; i < kDataTypeCount; ++i) {
       names += std::string(thinwire::name_of(static_cast<DataType>(i))) + ", ";
     }
-    usage("--datatype " + t.type + " is unknown; accepted: " + names + "all");
+    fail_usage("--datatype " + t.type + " is unknown; accepted: " + names + "all");
   }
   if (t.op == "all") {
     o.ops.clear();
@@ -193,18 +207,27 @@ void read_types(const Texts& t, Options& o) {
   } else if (const auto op = op_of_name(t.op)) {
     o.ops = {*op};
   } else {
-    usage("--op " + t.op + " is unknown; accepted: sum, prod, max, min, avg, all");
+    fail_usage("--op " + t.op + " is unknown; accepted: sum, prod, max, min, avg, all");
   }
 }
 
 void check_combination(const Options& o) {
-  if (o.reference && o.api == Api::nccl) usage("--reference goes with --api net");
+  if (o.reference && o.api == Api::nccl) fail_usage("--reference goes with --api net");
   if (o.registered && (o.staging || o.poison)) {
-    usage("--registered passes exact sizes: it excludes --staging and --poison");
+    fail_usage("--registered passes exact sizes: it excludes --staging and --poison");
   }
   if (o.collective == Collective::send_recv && o.api == Api::nccl && o.pattern != Pattern::ring) {
-    usage("--api nccl knows --pattern ring only");
+    fail_usage("--api nccl knows --pattern ring only");
   }
+}
+
+GivenOptions given_options(const CLI::App& app) {
+  GivenOptions given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames()) given.insert("--" + name);
+  }
+  return given;
 }
 
 const char* description_of(Program program, Collective collective) {
@@ -241,17 +264,18 @@ Options parse_options(Program program, Collective collective, int argc, const ch
     } else {
       add_collective(app, options);
     }
+  } else {
+    add_congestion(app, options);
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    throw Failure(ExitCode::ok, app.help());
   } catch (const CLI::ParseError& error) {
-    usage(error.what());
+    fail_parse(app, error);
   }
   read_sizes(texts, options);
   read_types(texts, options);
   check_combination(options);
+  if (program == Program::collective) check_effects(options, given_options(app));
   return options;
 }
 

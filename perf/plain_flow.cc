@@ -22,8 +22,7 @@ HostPort parse_host_port(const std::string& text) {
   return {text.substr(0, space), std::atoi(text.c_str() + space + 1)};
 }
 
-Socket accept_one(const Socket& listener) {
-  const Deadline deadline = Deadline::after_seconds(kConnectSeconds);
+Socket accept_one(const Socket& listener, Deadline deadline) {
   while (!deadline.passed()) {
     Socket socket = try_accept(listener);
     if (socket.open()) return socket;
@@ -46,14 +45,16 @@ PlainFlow::PlainFlow(const std::string& host, Peers peers, const std::string& co
     address = host + " " + std::to_string(bound_to(listener).port);
   });
   const std::vector<std::string> addresses = session.all_gather(address);
+  const double patience_s = session.timeout_s() > 0 ? session.timeout_s() : kConnectSeconds;
+  const Deadline deadline = Deadline::after_seconds(std::min(kConnectSeconds, patience_s));
   session.agree([&] {
     if (peers.send_to >= 0) {
       const HostPort peer = parse_host_port(addresses[static_cast<std::size_t>(peers.send_to)]);
-      out_ = connect_to(peer, Deadline::after_seconds(kConnectSeconds));
+      out_ = connect_to(peer, deadline);
       set_congestion(out_, congestion);
       set_no_delay(out_);
     }
-    if (peers.recv_from >= 0) in_ = accept_one(listener);
+    if (peers.recv_from >= 0) in_ = accept_one(listener, deadline);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "perf/plugin_api.h"
 
 #include "perf/failure.h"
+#include "perf/limits.h"
 
 namespace thinwire::perf {
 
@@ -16,8 +17,12 @@ std::string result_text(NcclResult result) {
 
 void nccl_check(const PluginApi& api, NcclResult result, const char* call) {
   if (result == tw_nccl_success) return;
-  throw Failure(ExitCode::runtime_error, std::string(call) + " of plugin " + api.name() +
-                                             " returned " + result_text(result));
+  // The plugin's settings are the user's.
+  const bool is_usage = result == tw_nccl_invalid_usage;
+  const bool may_be_limit = result == tw_nccl_system_error;
+  throw Failure(is_usage ? ExitCode::usage : ExitCode::runtime_error,
+                std::string(call) + " of plugin " + api.name() + " returned " +
+                    result_text(result) + (may_be_limit ? descriptor_hint() : ""));
 }
 
 }  // namespace thinwire::perf

@@ -101,7 +101,8 @@ std::unique_ptr<CollNetApi> make_collnet_api(int version, void* table);
 
 // "ncclRemoteError (6)".
 std::string result_text(NcclResult result);
-// Throws Failure (runtime_error) naming `call`, the plugin and the result unless it is success.
+// Throws Failure (usage for ncclInvalidUsage, else runtime_error) naming `call`, the plugin and the
+// result unless it is success.
 void nccl_check(const PluginApi& api, NcclResult result, const char* call);
 
 }  // namespace thinwire::perf

@@ -1,5 +1,7 @@
 #include "perf/plugin_context.h"
 
+#include "perf/call_limit.h"
+
 namespace thinwire::perf {
 
 PluginContext::PluginContext(const Options& options, const PluginEnvironment& environment,
@@ -10,6 +12,7 @@ PluginContext::PluginContext(const Options& options, const PluginEnvironment& en
     library_ =
         std::make_unique<PluginLibrary>(options.plugin, environment.net_plugin, options.interface);
     NetApi& net_api = library_->net();
+    const CallLimit limit(session.rank(), "init", options.timeout_s);
     nccl_check(net_api, net_api.init(logger), "init");
     net_ready_ = true;
     (void)choose_device(net_api, options.device);

@@ -70,7 +70,7 @@ PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_
     reasons += std::string("\n  ") + (reason != nullptr ? reason : candidate.c_str());
   }
   if (handle_ == nullptr) {
-    throw Failure(ExitCode::runtime_error,
+    throw Failure(ExitCode::usage,
                   "no NCCL net plugin could be loaded (--plugin PATH names one):" + reasons);
   }
   for (int version = newest; version >= kOldestInterface; --version) {
@@ -82,7 +82,7 @@ PluginLibrary::PluginLibrary(const std::string& wanted, const std::string& from_
   if (!net_) {
     collnet_.reset();
     dlclose(handle_);
-    throw Failure(ExitCode::runtime_error,
+    throw Failure(ExitCode::usage,
                   path_ + " is no NCCL net plugin: it exports none of ncclNetPlugin_v6 .. _v" +
                       std::to_string(newest));
   }

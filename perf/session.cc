@@ -5,8 +5,6 @@
 #include <cstring>
 #include <memory>
 
-#include "perf/frame.h"
-
 namespace thinwire::perf {
 namespace {
 
@@ -14,15 +12,19 @@ std::string hello_text(const SessionPlan& plan) {
   return std::to_string(plan.rank) + "/" + std::to_string(plan.ranks);
 }
 
-// The rank of a proper hello; -1 otherwise.
-int rank_of_hello(const Frame& frame, int ranks) {
-  if (frame.kind != FrameKind::hello) return -1;
+struct Hello {
+  int rank = 0;
+  int ranks = 0;
+};
+
+// Nothing for what is no hello of any run.
+std::optional<Hello> parse_hello(const Frame& frame) {
+  if (frame.kind != FrameKind::hello) return std::nullopt;
   const std::size_t slash = frame.text.find('/');
-  if (slash == std::string::npos || frame.text.substr(slash + 1) != std::to_string(ranks)) {
-    return -1;
-  }
-  const int rank = std::atoi(frame.text.c_str());
-  return rank > 0 && rank < ranks ? rank : -1;
+  if (slash == std::string::npos) return std::nullopt;
+  const Hello hello{std::atoi(frame.text.c_str()), std::atoi(frame.text.c_str() + slash + 1)};
+  if (hello.rank < 1 || hello.rank >= hello.ranks) return std::nullopt;
+  return hello;
 }
 
 std::string missing_ranks(const std::vector<Socket>& peers) {
@@ -67,7 +69,9 @@ Deadline Session::deadline() const {
 void Session::join_as_root(Socket listener, Deadline deadline) {
   std::vector<Newcomer> newcomers;
   for (int joined = 1; joined < plan_.ranks;) {
-    if (deadline.passed()) fail("still missing after the time-out: ranks " + missing_ranks(peers_));
+    if (deadline.passed()) {
+      fail("still missing after the time-out: ranks " + missing_ranks(peers_) + turned_away_);
+    }
     std::vector<pollfd> waits{{listener.fd(), POLLIN, 0}};
     for (const Newcomer& newcomer : newcomers) waits.push_back({newcomer.socket.fd(), POLLIN, 0});
     poll(waits.data(), waits.size(), deadline.poll_ms(1000));
@@ -81,16 +85,33 @@ void Session::join_as_root(Socket listener, Deadline deadline) {
         continue;
       }
       const bool complete = state == FrameReader::State::complete;
-      const int rank = complete ? rank_of_hello(newcomers[i].reader.frame(), plan_.ranks) : -1;
-      if (rank > 0 && !peers_[static_cast<std::size_t>(rank)].open()) {
-        set_no_delay(newcomers[i].socket);
-        local_host_ = bound_to(newcomers[i].socket).host;
-        peers_[static_cast<std::size_t>(rank)] = std::move(newcomers[i].socket);
-        ++joined;
-      }
+      if (complete && admit(std::move(newcomers[i].socket), newcomers[i].reader.frame())) ++joined;
       newcomers.erase(newcomers.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
+}
+
+bool Session::admit(Socket socket, const Frame& frame) {
+  const std::optional<Hello> hello = parse_hello(frame);
+  if (!hello) return false;
+  const std::string who =
+      "rank " + std::to_string(hello->rank) + " of " + std::to_string(hello->ranks);
+  std::string problem;
+  if (hello->ranks != plan_.ranks) {
+    problem = "rank 0 is of a run of " + std::to_string(plan_.ranks) + ", this is " + who +
+              ": -g and the launcher's variables must agree";
+  } else if (peers_[static_cast<std::size_t>(hello->rank)].open()) {
+    problem = who + " has already joined: two processes have the same rank";
+  }
+  if (!problem.empty()) {
+    turned_away_ = "; turned away: " + who;
+    (void)send_frame(socket, FrameKind::failure, problem, Deadline::after_seconds(1));
+    return false;
+  }
+  set_no_delay(socket);
+  local_host_ = bound_to(socket).host;
+  peers_[static_cast<std::size_t>(hello->rank)] = std::move(socket);
+  return true;
 }
 
 void Session::join_as_leaf(Deadline deadline) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "perf/failure.h"
+#include "perf/frame.h"
 #include "perf/sockets.h"
 
 namespace thinwire::perf {
@@ -27,7 +28,8 @@ struct SessionPlan {
 class Session {
  public:
   // Blocks until every rank has joined. Throws Failure (runtime_error) naming the missing ranks.
-  // Connections that do not say hello properly are dropped.
+  // Connections that do not say hello properly are dropped; a process that says it is of a run of
+  // another size, or a rank that is there already, is told so and turned away.
   explicit Session(const SessionPlan& plan);
   ~Session();
   Session(const Session&) = delete;
@@ -35,6 +37,7 @@ class Session {
 
   int rank() const { return plan_.rank; }
   int ranks() const { return plan_.ranks; }
+  double timeout_s() const { return plan_.timeout_s; }
   bool is_root() const { return plan_.rank == 0; }
   // This rank's address as the others can reach it.
   const std::string& local_host() const { return local_host_; }
@@ -68,6 +71,7 @@ class Session {
  private:
   void join_as_root(Socket listener, Deadline deadline);
   void join_as_leaf(Deadline deadline);
+  bool admit(Socket socket, const Frame& frame);
   Deadline deadline() const;
   [[noreturn]] void fail(const std::string& reason);
   std::vector<std::string> gather_at_root(std::string_view mine, Deadline deadline);
@@ -76,6 +80,7 @@ class Session {
   SessionPlan plan_;
   std::vector<Socket> peers_;  // root: by rank, [0] unused; leaf: [0] is the root
   std::string local_host_;
+  std::string turned_away_;
   std::optional<std::string> lost_;
 };
 

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "perf/failure.h"
+#include "perf/limits.h"
 
 namespace thinwire::perf {
 namespace {
@@ -101,7 +102,7 @@ Socket listen_on(const HostPort& where) {
   }
   throw Failure(ExitCode::runtime_error,
                 "cannot listen on " + text_of(where) + ": " +
-                    (error != 0 ? gai_strerror(error) : std::strerror(reason)));
+                    (error != 0 ? std::string(gai_strerror(error)) : error_text(reason)));
 }
 
 Socket connect_to(const HostPort& where, Deadline deadline) {
@@ -114,15 +115,21 @@ Socket connect_to(const HostPort& where, Deadline deadline) {
       reason = socket.open() ? connect_at(socket, *a) : errno;
       if (reason == 0) return socket;
     }
+    if (is_exhaustion(reason)) break;
     poll(nullptr, 0, 50);
   } while (!deadline.passed());
   throw Failure(ExitCode::runtime_error,
                 "cannot reach " + text_of(where) + ": " +
-                    (error != 0 ? gai_strerror(error) : std::strerror(reason)));
+                    (error != 0 ? std::string(gai_strerror(error)) : error_text(reason)));
 }
 
 Socket try_accept(const Socket& listener) {
-  return Socket(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket.open() && is_exhaustion(errno)) {
+    throw Failure(ExitCode::runtime_error,
+                  "a rank's connection cannot be accepted: " + error_text(errno));
+  }
+  return socket;
 }
 
 HostPort bound_to(const Socket& socket) {

@@ -52,7 +52,7 @@ class Deadline {
 Socket listen_on(const HostPort& where);
 // Resolves and connects, trying again until `deadline`: the listener may not be there yet.
 Socket connect_to(const HostPort& where, Deadline deadline);
-// -1 inside where nobody has connected yet; never blocks.
+// -1 inside where nobody has connected yet; never blocks. Failure where no descriptor is left.
 Socket try_accept(const Socket& listener);
 
 HostPort bound_to(const Socket& socket);  // its own address

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "base/config.h"
+#include "base/output.h"
+#include "perf/agreement.h"
 
 namespace thinwire::perf {
 namespace {
@@ -27,10 +29,8 @@ bool compresses(const EnvironmentList& environment) {
   return config.ok() && config.value().compress != "none";
 }
 
-}  // namespace
-
-int start(Program program, Collective collective, int argc, char** argv,
-          const std::function<ExitCode(const Startup&, Session&)>& body) {
+int run_program(Program program, Collective collective, int argc, char** argv,
+                const std::function<ExitCode(const Startup&, Session&)>& body) {
   Startup startup;
   try {
     startup.options = parse_options(program, collective, argc, argv);
@@ -47,8 +47,18 @@ int start(Program program, Collective collective, int argc, char** argv,
   const Log log(&print_warning);
   const Result<LauncherInfo> launcher = launcher_info(environment, log);
   if (!launcher.ok()) return static_cast<int>(ExitCode::usage);
-  return static_cast<int>(run_ranks(startup.options, launcher.value(),
-                                    [&](Session& session) { return body(startup, session); }));
+  return static_cast<int>(run_ranks(startup.options, launcher.value(), [&](Session& session) {
+    require_same_arguments(session, agreed_arguments(startup.options, startup.lossy));
+    return body(startup, session);
+  }));
+}
+
+}  // namespace
+
+int start(Program program, Collective collective, int argc, char** argv,
+          const std::function<ExitCode(const Startup&, Session&)>& body) {
+  return finish_output(run_program(program, collective, argc, argv, body),
+                       static_cast<int>(ExitCode::runtime_error));
 }
 
 }  // namespace thinwire::perf

@@ -6,6 +6,7 @@
 #include "perf/json_report.h"
 #include "perf/pages.h"
 #include "perf/plain_flow.h"
+#include "perf/printing.h"
 #include "perf/program.h"
 #include "perf/size_text.h"
 #include "perf/startup.h"
@@ -51,7 +52,7 @@ Goodput measure(const Options& options, PlainFlow& flow, Session& session) {
   return result;
 }
 
-void print(const Goodput& goodput, const std::vector<std::string>& hosts) {
+void print_goodput(const Goodput& goodput, const std::vector<std::string>& hosts) {
   std::printf("# Plain TCP, every rank to its right neighbour, all at once\n");
   std::printf("#%5s  %-24s  %10s  %10s\n", "rank", "address", "MB/s", "Gbit/s");
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -97,7 +98,8 @@ ExitCode run(const Startup& startup, Session& session) {
   const Goodput goodput = measure(options, flow, session);
   const std::vector<std::string> hosts = session.all_gather(session.local_host());
   if (session.is_root()) {
-    print(goodput, hosts);
+    print_goodput(goodput, hosts);
+    require_output();
     write_file(options.json_path, json_of(options, goodput, hosts));
   }
   return ExitCode::ok;

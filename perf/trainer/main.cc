@@ -9,8 +9,11 @@
 
 #include "base/config.h"
 #include "base/launcher.h"
+#include "base/output.h"
+#include "perf/agreement.h"
 #include "perf/json_report.h"
 #include "perf/local_ranks.h"
+#include "perf/printing.h"
 #include "perf/trainer/options.h"
 #include "perf/trainer/training.h"
 
@@ -58,7 +61,7 @@ void print_preamble(const TrainerOptions& options, const PluginContext& context)
 void print_epoch(const Epoch& epoch) {
   std::printf("%7d  %8.4f  %14.4f  %13.4f\n", epoch.number, epoch.loss, epoch.train_accuracy,
               epoch.test_accuracy);
-  std::fflush(stdout);
+  require_output();
 }
 
 Weights compare_weights(const Training& training, Session& session) {
@@ -118,6 +121,7 @@ ExitCode run(const TrainerOptions& options, const PluginEnvironment& environment
   const Weights weights = compare_weights(training, session);
   if (session.is_root()) {
     print_weights(weights);
+    require_output();
     write_file(json_path, json_of(options, training, weights));
   }
   return weights.equal ? ExitCode::ok : ExitCode::wrong_results;
@@ -127,7 +131,7 @@ void print_warning(LogLevel level, const char*, int, const char* message) {
   if (level == LogLevel::warn) std::fprintf(stderr, "%s\n", message);
 }
 
-int trainer_main(int argc, char** argv) {
+int start_trainer(int argc, char** argv) {
   std::optional<TrainerOptions> options;
   try {
     options = parse_trainer_options(argc, argv);
@@ -141,6 +145,7 @@ int trainer_main(int argc, char** argv) {
   const Result<LauncherInfo> launcher = launcher_info(environment, log);
   if (!launcher.ok()) return static_cast<int>(ExitCode::usage);
   return static_cast<int>(run_ranks(options->common, launcher.value(), [&](Session& session) {
+    require_same_arguments(session, agreed_arguments(*options));
     return run(*options, plugin_environment(environment), session);
   }));
 }
@@ -148,4 +153,8 @@ int trainer_main(int argc, char** argv) {
 }  // namespace
 }  // namespace thinwire::perf
 
-int main(int argc, char** argv) { return thinwire::perf::trainer_main(argc, argv); }
+int main(int argc, char** argv) {
+  using thinwire::perf::ExitCode;
+  return thinwire::finish_output(thinwire::perf::start_trainer(argc, argv),
+                                 static_cast<int>(ExitCode::runtime_error));
+}

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "perf/agreement.h"
 #include "perf/options.h"
 
 namespace thinwire::perf {
@@ -19,6 +20,9 @@ struct TrainerOptions {
   std::string compress;  // "": as the environment says
   Options common;        // plugin, local ranks, report, timeout
 };
+
+// What must be the same on all ranks.
+AgreedArguments agreed_arguments(const TrainerOptions& options);
 
 // Throws Failure: ExitCode::usage with what is wrong; ExitCode::ok with the text of --help.
 TrainerOptions parse_trainer_options(int argc, const char* const* argv);

@@ -5,7 +5,9 @@
 
 #include <vector>
 
+#include "perf/agreement.h"
 #include "perf/failure.h"
+#include "perf/option_rules.h"
 #include "perf/size_text.h"
 
 namespace thinwire::perf {
@@ -88,11 +90,89 @@ TEST(Options, BadValues_NameWhatIsAccepted) {
   EXPECT_THAT(usage_error({"-i", "0"}), HasSubstr("accepted: 1 to"));
   EXPECT_THAT(usage_error({"-b", "0", "-e", "8", "-f", "2"}), HasSubstr("stays 0"));
   EXPECT_THAT(usage_error({"--chunk", "100"}), HasSubstr("multiples of 64"));
+  EXPECT_THAT(usage_error({"--chunk", "0"}), HasSubstr("multiples of 64"));
+  EXPECT_THAT(usage_error({"--chunk", "2G"}), HasSubstr("up to 1G"));
   EXPECT_THAT(usage_error({"--channels", "33"}), HasSubstr("1 to 32"));
   EXPECT_THAT(usage_error({"--api", "ib"}),
               HasSubstr("--api: ib is unknown; accepted: net, nccl, collnet"));
   EXPECT_THAT(usage_error({"--registered", "--poison"}), HasSubstr("exact sizes"));
   EXPECT_THAT(usage_error({"--nonsense"}), HasSubstr("--nonsense"));
+}
+
+TEST(Options, OptionWithoutEffect_IsRefused) {
+  const std::pair<std::vector<const char*>, const char*> cases[] = {
+      {{"--api", "net", "--poison"}, "--poison has no effect"},
+      {{"--api", "net", "--staging"}, "--staging has no effect"},
+      {{"--api", "net", "--registered"}, "--registered has no effect"},
+      {{"--api", "nccl", "--registered"}, "--registered has no effect"},
+      {{"--api", "nccl", "--plugin", "x"}, "--plugin has no effect"},
+      {{"--api", "nccl", "--interface", "8"}, "--interface has no effect"},
+      {{"--api", "nccl", "--device", "0"}, "--device has no effect"},
+      {{"--api", "nccl", "--channels", "2"}, "--channels has no effect"},
+      {{"--api", "nccl", "--chunk", "64K"}, "--chunk has no effect"},
+      {{"--registered", "--chunk", "64K"}, "--chunk has no effect"},
+      {{"--registered", "--channels", "2"}, "--channels has no effect"},
+      {{"--data", "gaussian", "-d", "int8"}, "--data has no effect"},
+      {{"--data", "gaussian", "-o", "max"}, "--data has no effect"},
+      {{"--congestion", "cubic"}, "unknown option --congestion"},
+  };
+  for (const auto& [arguments, reason] : cases) {
+    EXPECT_THAT(usage_error(arguments), HasSubstr(reason));
+  }
+  EXPECT_EQ(usage_error({"--data", "gaussian", "-d", "all"}), "");
+  EXPECT_EQ(usage_error({"--poison", "--chunk", "64K", "--channels", "2"}), "");
+}
+
+TEST(Options, OptionWithoutEffectOnACollective_IsRefused) {
+  EXPECT_THAT(usage_error({"--poison"}, Collective::all_gather), HasSubstr("--poison"));
+  EXPECT_EQ(usage_error({"--poison", "--staging"}, Collective::all_gather), "");
+  EXPECT_THAT(usage_error({"-o", "max"}, Collective::all_gather), HasSubstr("--op"));
+  EXPECT_EQ(usage_error({"-o", "sum"}, Collective::all_gather), "");
+  EXPECT_EQ(usage_error({"-o", "max"}, Collective::reduce_scatter), "");
+}
+
+TEST(Options, OptionWithoutEffectOnSendRecv_IsRefused) {
+  const auto refused = [](std::vector<const char*> arguments, const char* option) {
+    EXPECT_THAT(usage_error(std::move(arguments), Collective::send_recv),
+                HasSubstr(std::string(option) + " has no effect"));
+  };
+  refused({"--congestion", "cubic"}, "--congestion");
+  refused({"--pattern", "pingpong", "--outstanding", "4"}, "--outstanding");
+  refused({"--pattern", "pair", "-a", "0"}, "--average");
+  refused({"--api", "nccl", "--outstanding", "4"}, "--outstanding");
+  EXPECT_EQ(usage_error({"--reference", "--congestion", "cubic"}, Collective::send_recv), "");
+}
+
+TEST(Options, WithoutCollNet_ItsOptionsAreRefused) {
+  EXPECT_NO_THROW(check_effects_without_collnet(parse({})));
+  for (const char* option : {"--poison", "--staging", "--registered"}) {
+    EXPECT_THROW(check_effects_without_collnet(parse({option})), Failure) << option;
+  }
+}
+
+TEST(Options, UnknownOption_SuggestsTheNearest) {
+  EXPECT_THAT(usage_error({"--minbyte", "8"}), HasSubstr("did you mean --minbytes?"));
+  EXPECT_THAT(usage_error({"--frobnicate"}), testing::Not(HasSubstr("did you mean")));
+  EXPECT_THAT(usage_error({"8"}), HasSubstr("unknown word 8"));
+}
+
+TEST(Agreement, Differences_NameRanksAndOptions) {
+  const auto arguments = [](const char* size, const char* iterations) {
+    return agreed_arguments(parse({"-b", size, "-e", "8M", "-n", iterations}), false);
+  };
+  EXPECT_EQ(differences({arguments("1M", "5"), arguments("1048576", "5")}), "");
+  const std::string text =
+      differences({arguments("1M", "5"), arguments("2M", "5"), arguments("1M", "5"),
+                   arguments("2M", "5"), arguments("1M", "6")});
+  EXPECT_THAT(text, HasSubstr("rank 1, 3: --minbytes 2M (rank 0: 1M)"));
+  EXPECT_THAT(text, HasSubstr("rank 4: --iters 6 (rank 0: 5)"));
+}
+
+TEST(Agreement, ManyDifferences_AreCut) {
+  std::vector<AgreedArguments> by_rank;
+  for (int rank = 0; rank < 1000; ++rank) by_rank.push_back({{"--seed", std::to_string(rank)}});
+  EXPECT_LT(differences(by_rank).size(), 1000u);
+  EXPECT_THAT(differences(by_rank), HasSubstr("and more"));
 }
 
 TEST(Options, SendRecv_HasPatternsAndNoCollnet) {
@@ -107,7 +187,8 @@ TEST(Options, Help_ListsExitCodes) {
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::ok);
-    EXPECT_THAT(failure.what(), HasSubstr("Exit status: 0 all results right, 1 usage"));
+    EXPECT_THAT(failure.what(),
+                HasSubstr("Exit status: 0 all results right, 1 wrong results, 2 usage"));
   }
 }
 

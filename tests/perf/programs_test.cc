@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 
 const std::string kBin = THINWIRE_PERF_BIN;
 const std::string kPlugin = THINWIRE_PLUGIN;
+const std::string kForeign = THINWIRE_FOREIGN_PLUGIN;
 
 struct Ended {
   int status = -1;
@@ -50,8 +51,10 @@ Json report_of(const std::string& program, const std::string& arguments,
                const std::string& environment = "") {
   const std::string file = temporary("report.json");
   std::filesystem::remove(file);
-  const Ended ended = run(environment + " " + kBin + "/" + program + " --plugin " + kPlugin +
-                          " -n 3 -w 1 " + arguments + " -J " + file);
+  const bool names_one = arguments.find("--plugin") != std::string::npos;
+  const Ended ended =
+      run(environment + " " + kBin + "/" + program + (names_one ? "" : " --plugin " + kPlugin) +
+          " -n 3 -w 1 " + arguments + " -J " + file);
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("# Out of bounds values : 0 OK"));
   std::ifstream stream(file);
@@ -90,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Api, Programs,
                          testing::Values("--api net", "--api net --channels 3 --chunk 32K",
                                          "--api collnet", "--api collnet --channels 10",
                                          "--api collnet --staging --poison",
-                                         "--api collnet --poison --channels 2",
+                                         "--api collnet --channels 2",
                                          "--api collnet --registered"));
 
 TEST(AllReducePerf, EveryTypeAndOperation_IsExact) {
@@ -100,6 +103,11 @@ TEST(AllReducePerf, EveryTypeAndOperation_IsExact) {
     expect_right(report);
     EXPECT_GE(report["results"].size(), 50u) << api;
   }
+}
+
+TEST(AllReducePerf, WhatLiesPastTheEnd_NeverCounts) {
+  expect_right(
+      report_of("all_reduce_perf", "-g 3 -b 8 -e 2M -f 8 --api collnet --poison --channels 2"));
 }
 
 TEST(AllReducePerf, LossyCodecs_ReportBoundedErrorsAndEqualHashes) {
@@ -152,6 +160,37 @@ TEST(SendRecvPerf, Reference_HasARatio) {
   EXPECT_GT(report["results"][0]["out_of_place"]["reference_ratio"], 0);
 }
 
+// Tables of others: one version only, null for what is optional, few requests, some refused.
+TEST(ForeignPlugin, PointToPointAndRings_AreRight) {
+  for (const std::string version : {"6", "9"}) {
+    const std::string plugin = "--plugin " + kForeign + version + ".so ";
+    const Json report =
+        report_of("sendrecv_perf", plugin + "-g 2 -b 8 -e 4M -f 8 --outstanding 64");
+    expect_right(report);
+    EXPECT_THAT(report["config"]["transport"].get<std::string>(),
+                HasSubstr("net v" + version + " of Foreign"));
+    expect_right(report_of("sendrecv_perf", plugin + "-g 2 -b 8 -e 64K -f 64 --pattern pingpong"));
+    expect_right(report_of("sendrecv_perf", plugin + "-g 2 -b 3M -e 3M --pattern pair"));
+    for (const char* program : {"all_reduce_perf", "all_gather_perf", "reduce_scatter_perf"}) {
+      expect_right(report_of(program, plugin + "-g 3 -b 8 -e 4M -f 64 --channels 2"));
+    }
+  }
+}
+
+TEST(ForeignPlugin, WithoutCollNet_IsSaid) {
+  const std::string command =
+      kBin + "/all_reduce_perf -g 2 -b 64K -n 1 --plugin " + kForeign + "6.so ";
+  const Ended collnet = run(command + "--api collnet");
+  EXPECT_EQ(collnet.status, 3) << collnet.output;
+  EXPECT_THAT(collnet.output, HasSubstr("has no CollNet table"));
+  const Ended poison = run(command + "--poison");
+  EXPECT_EQ(poison.status, 2) << poison.output;
+  EXPECT_THAT(poison.output, HasSubstr("--poison has no effect here"));
+  const Ended older = run(kBin + "/all_reduce_perf --interface 8 --plugin " + kForeign + "9.so");
+  EXPECT_EQ(older.status, 2) << older.output;
+  EXPECT_THAT(older.output, HasSubstr("none of ncclNetPlugin_v6 .. _v8"));
+}
+
 TEST(WireProbe, ReportsEveryRank) {
   const std::string file = temporary("probe.json");
   const Ended ended = run(kBin + "/wire_probe -g 3 -b 4M -n 1 -J " + file);
@@ -175,16 +214,16 @@ TEST(Launcher, EnvironmentTimesLocalRanks_JoinOneRun) {
 
 TEST(Errors, BadPlugins_AreNamed) {
   const Ended missing = run(kBin + "/all_reduce_perf -g 2 --plugin /nowhere/x.so");
-  EXPECT_EQ(missing.status, 4);
+  EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.output, HasSubstr("/nowhere/x.so"));
   const Ended other = run(kBin + "/all_reduce_perf --plugin libm.so.6");
-  EXPECT_EQ(other.status, 4);
+  EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.output, HasSubstr("none of ncclNetPlugin_v6 .. _v12"));
 }
 
 TEST(Errors, UnknownDevice_ListsTheOnesThere) {
   const Ended ended = run(kBin + "/all_reduce_perf -g 2 --device nosuch0 --plugin " + kPlugin);
-  EXPECT_EQ(ended.status, 1) << ended.output;
+  EXPECT_EQ(ended.status, 2) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("--device nosuch0 is not there; accepted: 0 "));
 }
 
@@ -194,24 +233,71 @@ TEST(Errors, NcclWithoutGpu_HasItsOwnStatus) {
   EXPECT_THAT(ended.output, HasSubstr("--api nccl cannot run here: "));
 }
 
-// Starts an endless run, kills one rank, and returns how the rest ended.
-Ended kill_one_rank(const std::string& arguments, int victim) {
-  const std::string command = "exec " + kBin +
-                              "/all_reduce_perf -g 3 -n 1000000000 -b 1M -e 1M -c 0 --plugin " +
-                              kPlugin + " " + arguments + " 2>&1";
+TEST(Errors, CollNetTableWithoutGather_IsSaid) {
+  for (const char* program : {"all_gather_perf", "reduce_scatter_perf"}) {
+    const std::string command =
+        kBin + "/" + program + " -g 2 -b 64K -e 64K -n 1 --plugin " + kPlugin;
+    const Ended refused = run(command + " --api collnet --interface 7");
+    EXPECT_EQ(refused.status, 2) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("version 7 of NCCL's CollNet table knows all-reduce"));
+    const Ended other = run(command + " --interface 7");
+    EXPECT_EQ(other.status, 0) << other.output;
+    EXPECT_THAT(other.output, HasSubstr("net v7"));
+  }
+}
+
+TEST(Errors, LostOutput_IsAFailure) {
+  const std::string common = " -g 2 -b 64K -n 1 -w 0 ";
+  for (const std::string& program :
+       {"all_reduce_perf -e 64K --plugin " + kPlugin, std::string("wire_probe")}) {
+    const Ended table = run(kBin + "/" + program + common + " >/dev/full");
+    EXPECT_EQ(table.status, 4) << program << table.output;
+    EXPECT_THAT(table.output, HasSubstr("standard output cannot be written: No space left"));
+    const Ended report = run(kBin + "/" + program + common + " -J /dev/full");
+    EXPECT_EQ(report.status, 4) << program << report.output;
+    EXPECT_THAT(report.output, HasSubstr("/dev/full cannot be written: No space left"));
+  }
+  const Ended help = run(kBin + "/all_reduce_perf --help >/dev/full");
+  EXPECT_EQ(help.status, 4);
+}
+
+TEST(Errors, DifferentOptions_AreNamedByRank) {
+  const int port = 20000 + static_cast<int>(getpid() + 7777) % 20000;
+  const std::string common =
+      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " ";
+  const std::string program = kBin + "/all_reduce_perf -T 100 -e 64K -n 2 --plugin " + kPlugin;
+  const Ended ended = run("RANK=1 " + common + program + " -b 32K & RANK=0 " + common + program +
+                          " -b 64K; one=$?; wait $!; echo both $one $?");
+  EXPECT_THAT(ended.output, HasSubstr("rank 1: --minbytes 32K (rank 0: 64K)"));
+  EXPECT_THAT(ended.output, HasSubstr("both 2 2"));
+}
+
+TEST(Errors, NoDescriptorsLeft_NamesTheLimit) {
+  const Ended probe = run("ulimit -n 6; timeout 60 " + kBin + "/wire_probe -g 8 -T 3");
+  EXPECT_EQ(probe.status, 4) << probe.output;
+  EXPECT_THAT(probe.output, HasSubstr("ulimit -n"));
+  const Ended plugin =
+      run("ulimit -n 14; timeout 60 " + kBin + "/all_reduce_perf -g 4 -T 3 --plugin " + kPlugin);
+  EXPECT_EQ(plugin.status, 4) << plugin.output;
+  EXPECT_THAT(plugin.output, HasSubstr("ulimit -n"));
+}
+
+// Starts an endless run, sends `signal` to one rank once it runs, and returns how the rest ended.
+// `line` is of the output and has the rank's process id.
+Ended signal_one_rank(const std::string& program, const std::regex& line_with_pid,
+                      const std::string& when, int number) {
   Ended ended;
-  FILE* pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen(("exec " + kBin + "/" + program + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return ended;
-  const std::regex rank_line("Rank +" + std::to_string(victim) + " Pid +([0-9]+)");
-  bool killed = false;
+  bool sent = false;
   char line[1024];
   while (fgets(line, sizeof line, pipe) != nullptr) {
     ended.output += line;
     std::smatch match;
-    const bool table_begins = ended.output.find("(elements)") != std::string::npos;
-    if (!killed && table_begins && std::regex_search(ended.output, match, rank_line)) {
-      kill(std::stoi(match[1]), SIGKILL);
-      killed = true;
+    const bool runs = ended.output.find(when) != std::string::npos;
+    if (!sent && runs && std::regex_search(ended.output, match, line_with_pid)) {
+      kill(std::stoi(match[1]), number);
+      sent = true;
     }
   }
   const int status = pclose(pipe);
@@ -219,14 +305,31 @@ Ended kill_one_rank(const std::string& arguments, int victim) {
   return ended;
 }
 
+Ended signal_one_rank(const std::string& arguments, int victim, int number) {
+  const std::string program =
+      "all_reduce_perf -g 3 -n 1000000000 -b 1M -e 1M -c 0 --plugin " + kPlugin + " " + arguments;
+  return signal_one_rank(program, std::regex("Rank +" + std::to_string(victim) + " Pid +([0-9]+)"),
+                         "(elements)", number);
+}
+
 TEST(Errors, KilledRank_EndsTheOthers) {
   for (const char* api : {"--api net", "--api collnet"}) {
     for (const int victim : {0, 2}) {
-      const Ended ended = kill_one_rank(api, victim);
+      const Ended ended = signal_one_rank(api, victim, SIGKILL);
       EXPECT_EQ(ended.status, 4) << ended.output;
       EXPECT_THAT(ended.output, HasSubstr("was killed by signal 9")) << api;
       EXPECT_THAT(ended.output, HasSubstr(victim == 0 ? "rank 1: " : "rank 0: ")) << api;
     }
+  }
+}
+
+// It neither runs nor ends: the others notice within --timeout, and it is killed --grace later.
+TEST(Errors, StoppedRank_IsKilledAfterTimeoutAndGrace) {
+  for (const char* api : {"--api net", "--api collnet"}) {
+    const Ended ended = signal_one_rank(std::string(api) + " -T 2 --grace 1", 2, SIGSTOP);
+    EXPECT_EQ(ended.status, 4) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("no progress for 2 s (--timeout)")) << api;
+    EXPECT_THAT(ended.output, HasSubstr("rank 2 has not ended since another failed")) << api;
   }
 }
 

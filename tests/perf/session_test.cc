@@ -141,6 +141,47 @@ TEST(Session, MissingRank_IsNamedWhenTheTimeIsUp) {
   peer.join();
 }
 
+TEST(Session, RanksOfAnotherSize_AreToldSo) {
+  Socket listener = listen_on({"127.0.0.1", 0});
+  const HostPort where = bound_to(listener);
+  std::string told;
+  std::thread other([&] {
+    try {
+      Session session({1, 7, where, -1, 60});
+    } catch (const Failure& failure) {
+      told = failure.what();
+    }
+    Session session({1, 2, where, -1, 60});
+  });
+  Session session({0, 2, where, listener.release(), 60});
+  other.join();
+  EXPECT_THAT(told, HasSubstr("rank 0 is of a run of 2, this is rank 1 of 7"));
+}
+
+TEST(Session, SecondProcessOfARank_IsToldSo) {
+  Socket listener = listen_on({"127.0.0.1", 0});
+  const HostPort where = bound_to(listener);
+  std::atomic<bool> refused = false;
+  std::string reason;
+  const auto join = [&](int rank) {
+    try {
+      Session session({rank, 3, where, -1, 60});
+    } catch (const Failure& failure) {
+      reason = failure.what();
+      refused = true;
+    }
+  };
+  std::thread first([&] { join(1); });
+  std::thread second([&] { join(1); });
+  std::thread third([&] {
+    while (!refused) std::this_thread::yield();
+    join(2);
+  });
+  Session session({0, 3, where, listener.release(), 60});
+  for (std::thread* thread : {&first, &second, &third}) thread->join();
+  EXPECT_THAT(reason, HasSubstr("two processes have the same rank"));
+}
+
 TEST(Session, Strangers_AreDropped) {
   Socket listener = listen_on({"127.0.0.1", 0});
   const HostPort where = bound_to(listener);

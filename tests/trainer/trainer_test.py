@@ -51,9 +51,21 @@ class TrainerTest(unittest.TestCase):
     def test_Batch_SmallerThanTheRanks_StillTrains(self):
         self.assertTrue(train(3, "--epochs=1", "--batch=2", "--hidden=8")[1]["weights_equal"])
 
-    def test_Compress_UnknownCodec_IsAnError(self):
-        text, _ = train(2, "--epochs=1", "--compress=int9", expected=4)
-        self.assertIn("int9", text)
+    def test_Value_NotAcceptable_IsMisuseAndNamed(self):
+        for option in ("--compress=int9", "--lr=nan", "--lr=-1", "--lr=inf", "--lr=0.1x",
+                       "--momentum=nan", "--momentum=2", "--seed=-1", "--seed=1e3", "--seed=x",
+                       "--seed=18446744073709551616", "--epochs=0", "--epochs=x", "--batch=-1",
+                       "--batch=0", "--hidden=-1", "--hidden=0", "--timeout=-1", "--nosuch=1"):
+            text, _ = train(2, "--epochs=1", option, expected=2)
+            self.assertIn(option.split("=")[0].lstrip("-"), text.lower())
+
+    def test_Output_Lost_IsAnError(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([TRAINER, "--plugin", PLUGIN, "-g", "2", "--epochs=1"],
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S,
+                                  check=False, env={**os.environ, "NCCL_SOCKET_IFNAME": "=lo"})
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("standard output cannot be written: No space left", done.stderr)
 
 
 if __name__ == "__main__":
