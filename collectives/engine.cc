@@ -135,6 +135,14 @@ Status EngineImpl::validate(const Call& call) const {
   return {};
 }
 
+LevelCodecs EngineImpl::codecs_for(const Call& call) const {
+  if (call.exact) return {};
+  std::size_t elements = call.count;
+  for (const std::size_t count : call.piece_counts) elements += count;
+  return plans_.codecs().choose(call.collective, call.type, call.op,
+                                elements * element_bytes(call.type));
+}
+
 bool wants_feedback(FeedbackMode mode, const compression::Codec& codec) {
   switch (mode) {
     case FeedbackMode::off:
@@ -183,9 +191,7 @@ void EngineImpl::fill(Request& request, const Call& call) {
   request.type = call.type;
   request.op = call.op;
   request.element = element;
-  request.codecs = call.exact
-                       ? LevelCodecs()
-                       : plans_.codecs().choose(call.collective, call.type, call.op, total_bytes);
+  request.codecs = codecs_for(call);
   request.arithmetic =
       choose_arithmetic(call.collective, call.type, group_.ranks, request.codecs.lossy());
   request.output_bytes = scatters ? own_bytes : total_bytes;

@@ -16,6 +16,7 @@
 #include "base/data_type.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "collectives/codec_set.h"
 #include "collectives/layout.h"
 #include "collectives/plan.h"
 #include "compression/policy.h"
@@ -144,6 +145,9 @@ class Engine {
   virtual Result<bool> test(Request* request, std::size_t* bytes) = 0;
 
   virtual bool idle() const = 0;
+
+  // What a Call would travel with.
+  virtual LevelCodecs codecs_for(const Call& call) const = 0;
 
   // How error feedback fares. Costs a pass over the residuals.
   virtual compression::ResidualStats feedback() const = 0;

@@ -29,6 +29,7 @@ class EngineImpl final : public Engine {
   bool has_ready_work() const override { return ready_steps_ > 0; }
   Result<bool> test(Request* request, std::size_t* bytes) override;
   bool idle() const override { return in_flight_ == 0; }
+  LevelCodecs codecs_for(const Call& call) const override;
   compression::ResidualStats feedback() const override { return residuals_.stats(); }
 
  private:

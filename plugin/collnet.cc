@@ -58,12 +58,13 @@ CollComm::CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoin
     : Object(ObjectKind::coll_comm),
       plugin_(plugin),
       endpoint_(std::move(endpoint)),
-      requests_(static_cast<std::size_t>(engine_options(plugin.config()).max_requests)) {
+      requests_(kMaxCollRequests) {
   plugin_.add_source(this, [this] { return counters(); });
 }
 
 CollComm::~CollComm() {
   plugin_.workers().remove(this);
+  log_feedback();
   plugin_.remove_source(this);
 }
 
@@ -163,11 +164,14 @@ Result<CollRequest*> CollComm::start(Fill fill) {
       if (const Status polled = poll(); polled.failed()) return polled;
       return Status::would_block();
     }
-    auto running = engine_->submit(fill(*request));
-    if (!running.ok()) {
+    const collectives::Call call = fill(*request);
+    auto running = engine_->submit(call);
+    Status status = running.status();
+    if (status.ok()) status = submit_check(*request, call);
+    if (!status.ok()) {
       give_back(request);
       (void)poll().ok();
-      return running.status();
+      return status;
     }
     request->comm = this;
     request->running = running.value();
@@ -186,6 +190,7 @@ Result<CollRequest*> CollComm::all_reduce(collectives::Call call) {
   } else if (plugin_.config().ef_identity == IdentityChoice::buffer) {
     call.tensor = buffer_identity(call);
   }
+  if (const Status refused = refuse_unidentified(call); !refused.ok()) return refused;
   const auto started = start([&](CollRequest&) { return call; });
   if (identity_ && started.ok()) identity_->accept(call);
   return started;
@@ -222,11 +227,11 @@ Result<CollRequest*> CollComm::reduce_scatter(collectives::Call call, std::span<
 
 Result<bool> CollComm::test(CollRequest* request, std::size_t* bytes) {
   const std::lock_guard lock(mutex_);
-  auto done = engine_->test(request->running, bytes);
+  auto done = test_parts(*request, bytes);
   if (done.ok() && !done.value()) {
     // The failure, if any, is the request's to report.
     (void)poll().ok();
-    done = engine_->test(request->running, bytes);
+    done = test_parts(*request, bytes);
   }
   if (done.ok() && !done.value()) return false;
   std::size_t offset = 0;
@@ -234,8 +239,75 @@ Result<bool> CollComm::test(CollRequest* request, std::size_t* bytes) {
     if (done.ok()) std::memcpy(part.address, request->window.data() + offset, part.bytes);
     offset += part.bytes;
   }
+  if (done.ok() && request->check) {
+    THINWIRE_INFO(plugin_.log(), "%s", request->check->report().c_str());
+  }
   give_back(request);
   return done;
+}
+
+// True once the collective and its check, if any, are done; either is asked until it is.
+Result<bool> CollComm::test_parts(CollRequest& request, std::size_t* bytes) {
+  if (request.running != nullptr) {
+    auto done = engine_->test(request.running, &request.bytes);
+    if (!done.ok() || !done.value()) return done;
+    request.running = nullptr;
+  }
+  if (request.check && request.check->running != nullptr) {
+    auto done = engine_->test(request.check->running, nullptr);
+    if (!done.ok() || !done.value()) return done;
+    request.check->running = nullptr;
+  }
+  if (bytes != nullptr) *bytes = request.bytes;
+  return true;
+}
+
+// The engine has a request for every check: kMaxCollRequests of them.
+Status CollComm::submit_check(CollRequest& request, const collectives::Call& call) {
+  const bool wanted = plugin_.config().compress_check != 0 &&
+                      call.collective == collectives::Collective::all_reduce &&
+                      engine_->codecs_for(call).lossy();
+  if (!wanted) return {};
+  request.check = std::make_unique<CompressCheck>(call);
+  auto running = engine_->submit(request.check->exact_call());
+  if (running.ok()) request.check->running = running.value();
+  return running.status();
+}
+
+// Exact in place of top-k would be a silent loss of speed for good, top-k without a residual one of
+// accuracy. All ranks are configured alike, so all refuse.
+Status CollComm::refuse_unidentified(const collectives::Call& call) {
+  const bool impossible = !call.tensor && (!identity_ || !identity_->is_possible());
+  if (!impossible || plugin_.config().topk_without_ef != 0) return {};
+  const bool topk = engine_->codecs_for(call).any(
+      [](const compression::Codec& codec) { return collectives::may_fall_back(codec); });
+  if (!topk) return {};
+  if (!said_unidentified_) {
+    THINWIRE_WARN(
+        plugin_.log(),
+        "THINWIRE_COMPRESS=%s: topk has to know which tensor a call carries, and NCCL has "
+        "not loaded this library as its profiler. Use NCCL 2.27.3 or newer with "
+        "NCCL_PROFILER_PLUGIN=thinwire and no other profiler; programs that call the "
+        "library directly set THINWIRE_EF_IDENTITY=buffer; THINWIRE_TOPK_WITHOUT_EF=1 "
+        "goes without, at the cost of accuracy",
+        plugin_.config().compress.c_str());
+  }
+  said_unidentified_ = true;
+  return {Code::invalid_config, "topk without the identity of tensors"};
+}
+
+void CollComm::log_feedback() const {
+  if (!engine_) return;
+  const compression::ResidualStats stats = engine_->feedback();
+  if (stats.hits + stats.misses == 0) return;
+  THINWIRE_INFO(
+      plugin_.log(),
+      "error feedback of rank %d: %llu tensors, %llu bytes; %llu calls with a residual, "
+      "%llu without, %llu resets, %llu given up; norm %.3e",
+      rank(), static_cast<unsigned long long>(stats.tensors),
+      static_cast<unsigned long long>(stats.bytes), static_cast<unsigned long long>(stats.hits),
+      static_cast<unsigned long long>(stats.misses), static_cast<unsigned long long>(stats.resets),
+      static_cast<unsigned long long>(stats.evictions), stats.norm);
 }
 
 // A failed communicator lets go of its links at once: in a ring that is how the ranks that are no
@@ -248,6 +320,7 @@ Status CollComm::poll() {
 
 void CollComm::give_back(CollRequest* request) {
   request->scatter_to.clear();
+  request->check.reset();
   request->window.clear();
   request->comm = nullptr;
   requests_.give_back(request);

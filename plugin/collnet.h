@@ -12,6 +12,7 @@
 
 #include "base/fixed_pool.h"
 #include "collectives/engine.h"
+#include "plugin/compress_check.h"
 #include "plugin/core.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
@@ -50,11 +51,13 @@ class CollComm;
 
 // One collective in flight; the pointer is NCCL's request. Lives in its CollComm's pool.
 struct CollRequest {
-  CollComm* comm = nullptr;  // null: not in use
-  collectives::Request* running = nullptr;
+  CollComm* comm = nullptr;                 // null: not in use
+  collectives::Request* running = nullptr;  // null once done
+  std::size_t bytes = 0;                    // what it received
   // A window in several parts travels through here; empty otherwise.
   std::vector<std::byte> window;
   std::vector<Part> scatter_to;
+  std::unique_ptr<CompressCheck> check;  // the true error is wanted
 };
 
 // The part of a window [offset, offset + bytes) that lies in each rank's slice of bytes_per_rank,
@@ -95,6 +98,10 @@ class CollComm final : public Object {
   CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoint);
   template <class Fill>
   Result<CollRequest*> start(Fill fill);
+  Status submit_check(CollRequest& request, const collectives::Call& call);
+  Result<bool> test_parts(CollRequest& request, std::size_t* bytes);
+  Status refuse_unidentified(const collectives::Call& call);
+  void log_feedback() const;
   void give_back(CollRequest* request);
   Status poll();
 
@@ -107,6 +114,7 @@ class CollComm final : public Object {
   std::vector<std::unique_ptr<transports::Connection>> links_;
   FixedPool<CollRequest> requests_;
   std::optional<IdentityPort> identity_;
+  bool said_unidentified_ = false;
 };
 
 }  // namespace thinwire::plugin

@@ -51,6 +51,7 @@ collectives::EngineOptions engine_options(const Config& config) {
   options.feedback.mode = feedback_of(config.ef);
   options.feedback.max_bytes = static_cast<std::size_t>(config.ef_max_bytes);
   options.feedback.topk_without = config.topk_without_ef != 0;
+  options.max_requests = config.compress_check != 0 ? 2 * kMaxCollRequests : kMaxCollRequests;
   options.noise_seed = static_cast<std::uint64_t>(config.compress_seed);
   options.compress_min_bytes = static_cast<std::size_t>(config.compress_min_bytes);
   options.piece_bytes = static_cast<std::size_t>(config.piece_bytes);

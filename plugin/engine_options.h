@@ -8,6 +8,9 @@
 
 namespace thinwire::plugin {
 
+// All-reduces, all-gathers and reduce-scatters in flight on one communicator; NCCL has 64 at most.
+inline constexpr int kMaxCollRequests = 128;
+
 // Of a Config that passed compression::kSettingChecks.
 collectives::EngineOptions engine_options(const Config& config);
 

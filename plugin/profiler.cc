@@ -201,6 +201,11 @@ Profiler::Counts Profiler::counts() const {
           switched_off_.load(std::memory_order_relaxed)};
 }
 
+bool Profiler::was_opened() {
+  const std::lock_guard lock(mutex_);
+  return last_context_ != 0;
+}
+
 bool Profiler::in_use() {
   const std::lock_guard lock(mutex_);
   return !contexts_.empty() || !ports_.empty();

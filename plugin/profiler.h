@@ -57,6 +57,8 @@ class Profiler {
   void start_part(void* context, const ProxyOpEvent& event);
 
   Counts counts() const;
+  // Whether NCCL ever opened this library as its profiler.
+  bool was_opened();
   // True while NCCL or a CollNet communicator may call.
   bool in_use();
 
@@ -117,6 +119,8 @@ class IdentityPort {
   std::optional<collectives::TensorId> identify(const collectives::Call& call) {
     return profiler_.identify(*this, call);
   }
+  // False where no identity will ever come.
+  bool is_possible() { return !off_ && profiler_.was_opened(); }
   // The call that identify() was asked about last has been taken.
   void accept(const collectives::Call& call) { profiler_.accept(*this, call); }
 
