@@ -109,6 +109,8 @@ SessionPlan plan_of(const Options& options, const LauncherInfo& launcher) {
 
 }  // namespace
 
+void identify_tensors_by_buffer() { setenv("THINWIRE_EF_IDENTITY", "buffer", 0); }
+
 ExitCode run_ranks(const Options& options, const LauncherInfo& launcher, const RankBody& body) {
   SessionPlan plan = plan_of(options, launcher);
   Socket listener;

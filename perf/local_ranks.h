@@ -20,4 +20,8 @@ using RankBody = std::function<ExitCode(Session&)>;
 // still there --grace and two seconds later (stopped, or stuck in the plugin) are killed.
 ExitCode run_ranks(const Options& options, const LauncherInfo& launcher, const RankBody& body);
 
+// For programs that call the plugin themselves: their buffers are their tensors, which is what
+// error feedback goes by. An explicit setting stays. Before run_ranks().
+void identify_tensors_by_buffer();
+
 }  // namespace thinwire::perf

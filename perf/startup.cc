@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/output.h"
 #include "perf/agreement.h"
+#include "perf/local_ranks.h"
 
 namespace thinwire::perf {
 namespace {
@@ -38,6 +39,7 @@ int run_program(Program program, Collective collective, int argc, char** argv,
     std::fprintf(failure.code() == ExitCode::ok ? stdout : stderr, "%s\n", failure.what());
     return static_cast<int>(failure.code());
   }
+  if (startup.options.api != Api::nccl) identify_tensors_by_buffer();
   const EnvironmentList environment = process_environment();
   const std::string debug = value_of(environment, "NCCL_DEBUG");
   startup.plugin.net_plugin = value_of(environment, "NCCL_NET_PLUGIN");

@@ -140,6 +140,7 @@ int start_trainer(int argc, char** argv) {
     return static_cast<int>(failure.code());
   }
   ask_for_compression(options->compress);
+  identify_tensors_by_buffer();
   const EnvironmentList environment = process_environment();
   const Log log(&print_warning);
   const Result<LauncherInfo> launcher = launcher_info(environment, log);

@@ -83,7 +83,7 @@ double error_of_mean(const EngineOptions& options, int rounds, int knowing) {
 class EngineFeedback : public ::testing::TestWithParam<SchedulePolicy> {};
 
 TEST_P(EngineFeedback, KnownTensor_LosesNothingInTheLongRun) {
-  for (const char* codec : {"int4"}) {
+  for (const char* codec : {"int4", "topk:0.2"}) {
     EngineOptions options = options_for(codec, GetParam());
     options.feedback.topk_without = true;
     const double without = error_of_mean(options, 40, 0);
@@ -94,7 +94,7 @@ TEST_P(EngineFeedback, KnownTensor_LosesNothingInTheLongRun) {
 }
 
 TEST_P(EngineFeedback, TensorThatSomeRanksDoNotKnow_HarmsNoOne) {
-  const EngineOptions options = options_for("int4", GetParam());
+  const EngineOptions options = options_for("topk:0.05", GetParam());
   const Problem problem = problem_of(5);
   Cluster cluster({.ranks = kRanks, .engine = options});
   for (int round = 0; round < 4; ++round) run(cluster, problem, 2);
@@ -113,6 +113,27 @@ TEST(EngineTopk, TensorNobodyKnows_TravelsExactly) {
   EXPECT_TRUE(run(cluster, problem, 0) == reference_outputs(problem, exact)[0]);
 }
 
+TEST(EngineTopk, TensorIsCompressed_FromItsThirdAppearanceOn) {
+  EngineOptions options = options_for("topk:0.01");
+  options.feedback.recurrences = 3;
+  const Problem problem = problem_of(7);
+  Cluster cluster({.ranks = kRanks, .engine = options});
+  std::vector<std::uint64_t> sent;
+  for (int round = 0; round < 4; ++round) {
+    const std::uint64_t before = cluster.payload_sent(0);
+    run(cluster, problem, kRanks);
+    sent.push_back(cluster.payload_sent(0) - before);
+  }
+  EXPECT_EQ(sent[0], sent[1]);
+  EXPECT_LT(sent[2], sent[0] / 20);
+  EXPECT_LT(sent[3], sent[0] / 20);
+  const compression::ResidualStats stats = cluster.engine(0)->feedback();
+  EXPECT_EQ(stats.misses, 2u);
+  EXPECT_EQ(stats.hits, 2u);
+  EXPECT_EQ(stats.bytes, kCount * sizeof(float));
+  EXPECT_GT(stats.norm, 0);
+}
+
 TEST(EngineTopk, WithoutMemoryForResiduals_TravelsExactly) {
   EngineOptions options = options_for("topk:0.01");
   options.feedback.max_bytes = 0;
@@ -127,7 +148,7 @@ TEST(EngineTopk, WithoutMemoryForResiduals_TravelsExactly) {
 
 TEST(EngineTail, StaleElements_TravelAsZerosAndDisturbNobody) {
   constexpr std::size_t kValid = kCount - 777;
-  for (const char* codec : {"fp16", "bf16", "int8", "int4", "fp8-e4m3"}) {
+  for (const char* codec : {"fp16", "bf16", "int8", "int4", "fp8-e4m3", "topk:0.05"}) {
     EngineOptions options = options_for(codec);
     options.feedback.mode = FeedbackMode::all;
     Problem clean = problem_of(9), poisoned = clean;
