@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "transports/ucx/control_message.h"
-#include "transports/ucx/handle.h"
 #include "transports/ucx/memory_domain.h"
 #include "transports/ucx/resources.h"
 
@@ -67,31 +66,6 @@ TEST(UcxResources, Nic_HasItsInterfaceAndItsRdmaDevice) {
   fs::remove_all(root);
 }
 
-Handle handle_of(std::uint8_t transport) {
-  Handle handle;
-  std::memcpy(handle.bytes.data(), &kHandleMagic, sizeof kHandleMagic);
-  handle.bytes[4] = std::byte{1};
-  handle.bytes[6] = std::byte{transport};
-  for (std::size_t i = 8; i < kHandleBytes; ++i) handle.bytes[i] = static_cast<std::byte>(i);
-  return handle;
-}
-
-TEST(UcxHandle, Marked_ComesBack) {
-  const Handle control = handle_of(1);
-  const Handle marked = mark_handle(control);
-  EXPECT_EQ(marked.bytes[6], std::byte{kTransportNumber});
-  const auto unmarked = unmark_handle(marked);
-  ASSERT_TRUE(unmarked.ok());
-  EXPECT_EQ(unmarked.value().bytes, control.bytes);
-}
-
-TEST(UcxHandle, OfAnotherTransport_NamesTheSetting) {
-  const auto unmarked = unmark_handle(handle_of(1));
-  EXPECT_EQ(unmarked.status().code(), Code::peer_lost);
-  EXPECT_NE(std::strstr(unmarked.status().text(), "THINWIRE_TRANSPORT"), nullptr);
-  EXPECT_EQ(unmark_handle(Handle{}).status().code(), Code::invalid_argument);
-}
-
 TEST(UcxControlMessage, EveryField_ComesBack) {
   ControlMessage message;
   message.kind = ControlKind::answer;
@@ -105,10 +79,8 @@ TEST(UcxControlMessage, EveryField_ComesBack) {
   message.buffer_bytes = 8;
   message.messages = 9;
   message.blob.resize(300);
-  const auto decoded = decode_prelude(encode_prelude(message));
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(decoded.value().blob_bytes, 300u);
-  const ControlMessage& got = decoded.value().message;
+  const ControlMessage got = from_frame(to_frame(message));
+  EXPECT_EQ(got.blob.size(), 300u);
   EXPECT_EQ(got.kind, message.kind);
   EXPECT_EQ(got.endpoint, message.endpoint);
   EXPECT_EQ(got.domain, message.domain);
@@ -119,18 +91,6 @@ TEST(UcxControlMessage, EveryField_ComesBack) {
   EXPECT_EQ(got.message_bytes, message.message_bytes);
   EXPECT_EQ(got.buffer_bytes, message.buffer_bytes);
   EXPECT_EQ(got.messages, message.messages);
-}
-
-TEST(UcxControlMessage, NoiseVersionAndLength_AreRefused) {
-  auto bytes = encode_prelude({});
-  bytes[0] ^= std::byte{1};
-  EXPECT_EQ(decode_prelude(bytes).status().code(), Code::peer_lost);
-  bytes = encode_prelude({});
-  bytes[4] = std::byte{99};
-  EXPECT_EQ(decode_prelude(bytes).status().native(), 99);
-  bytes = encode_prelude({});
-  for (std::size_t i = 8; i < 16; ++i) bytes[i] = std::byte{0xFF};
-  EXPECT_FALSE(decode_prelude(bytes).ok());
 }
 
 TEST(UcxMemoryDomain, IsThisProcesssAndDependsOnTheHostId) {

@@ -69,9 +69,9 @@ UcxConnection::~UcxConnection() {
     // What is broken off need not be waited for.
     const bool in_order = channel_ && !channel_->holds_buffers();
     if (in_order) goodbye.messages = channel_->sender().messages();
-    link_->send(std::move(goodbye));
+    link_->send(to_frame(std::move(goodbye)));
   }
-  if (!link_->is_quiet()) state_.departing_links.push_back(std::move(link_));
+  state_.links.let_go(std::move(link_));
   state_.finished.forget(number_);
   if (channel_) state_.let_go(std::move(channel_), !failure_.failed() && !suspicion_.failed());
 }
@@ -105,7 +105,7 @@ void UcxConnection::introduce() {
     introduction.domain = state_.settings().domain;
   }
   introduction.blob = hello_;
-  link_->send(std::move(introduction));
+  link_->send(to_frame(std::move(introduction)));
   introduced_ = true;
 }
 
@@ -120,7 +120,7 @@ void UcxConnection::tell_where(ControlMessage message) {
   message.channel = channel_->number();
   message.window_bytes = kWindowBytes;
   message.blob.assign(channel_->address().begin(), channel_->address().end());
-  link_->send(std::move(message));
+  link_->send(to_frame(std::move(message)));
 }
 
 Status UcxConnection::take_answer(const ControlMessage& answer) {
@@ -185,7 +185,7 @@ void UcxConnection::progress_control(std::int64_t now_ns) {
     introduced_by_ns_ = now_ns + state_.settings().connect_timeout_ns();
   }
   if (link.ok() && !introduced_) introduce();
-  while (link_->has_message() && !failure_.failed()) handle(link_->take_message(), now_ns);
+  while (link_->has_frame() && !failure_.failed()) handle(from_frame(link_->take_frame()), now_ns);
   if (failure_.failed()) return;
   if (link.failed()) {
     // A goodbye says more than the end of the connection that carried it.
@@ -252,7 +252,7 @@ void UcxConnection::tell_error(const Status& status) {
     error.buffer_bytes = channel_->receiver().oversize().buffer_bytes;
     channel_->tell_to_look();
   }
-  link_->send(std::move(error));
+  link_->send(to_frame(std::move(error)));
   state_.look_at_control();
 }
 

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "transports/control_link.h"
 #include "transports/transport.h"
 #include "transports/ucx/channel.h"
-#include "transports/ucx/control_link.h"
+#include "transports/ucx/control_message.h"
 #include "transports/ucx/endpoint_state.h"
 
 namespace thinwire::transports::ucx {

@@ -1,14 +1,11 @@
 #include "transports/ucx/control_message.h"
 
 #include <cstring>
-
-#include "transports/ucx/message.h"
+#include <utility>
 
 namespace thinwire::transports::ucx {
 
 namespace {
-
-constexpr std::uint32_t kPreludeMagic = 0x43585754;  // "TWXC" in memory
 
 // Moves fields in one order, for both directions.
 template <class Move>
@@ -27,52 +24,26 @@ void move_fields(ControlMessage& message, Move&& move) {
 
 }  // namespace
 
-std::array<std::byte, kPreludeBytes> encode_prelude(const ControlMessage& message) {
-  std::array<std::byte, kPreludeBytes> bytes{};
+ControlFrame to_frame(ControlMessage message) {
+  ControlFrame frame;
   std::size_t at = 0;
-  const auto put = [&](auto& field) {
-    std::memcpy(bytes.data() + at, &field, sizeof field);
+  move_fields(message, [&](const auto& field) {
+    std::memcpy(frame.fields.data() + at, &field, sizeof field);
     at += sizeof field;
-  };
-  std::uint32_t magic = kPreludeMagic;
-  std::uint16_t version = kFormatVersion;
-  std::uint16_t reserved = 0;
-  auto blob_bytes = static_cast<std::uint64_t>(message.blob.size());
-  put(magic);
-  put(version);
-  put(reserved);
-  put(blob_bytes);
-  ControlMessage copy = message;
-  move_fields(copy, put);
-  return bytes;
+  });
+  frame.blob = std::move(message.blob);
+  return frame;
 }
 
-Result<Prelude> decode_prelude(std::span<const std::byte, kPreludeBytes> bytes) {
+ControlMessage from_frame(ControlFrame frame) {
+  ControlMessage message;
   std::size_t at = 0;
-  const auto get = [&](auto& field) {
-    std::memcpy(&field, bytes.data() + at, sizeof field);
+  move_fields(message, [&](auto& field) {
+    std::memcpy(&field, frame.fields.data() + at, sizeof field);
     at += sizeof field;
-  };
-  std::uint32_t magic = 0;
-  std::uint16_t version = 0;
-  std::uint16_t reserved = 0;
-  std::uint64_t blob_bytes = 0;
-  get(magic);
-  get(version);
-  get(reserved);
-  get(blob_bytes);
-  if (magic != kPreludeMagic) return Status(Code::peer_lost, "the peer's transport is not UCX");
-  if (version != kFormatVersion) {
-    return Status(Code::peer_lost, "the peer's Thinwire speaks another version of the UCX format",
-                  version);
-  }
-  Prelude prelude;
-  move_fields(prelude.message, get);
-  if (blob_bytes > kMaxBlobBytes) {
-    return Status(Code::peer_lost, "the peer's control message is too long");
-  }
-  prelude.blob_bytes = static_cast<std::size_t>(blob_bytes);
-  return prelude;
+  });
+  message.blob = std::move(frame.blob);
+  return message;
 }
 
 }  // namespace thinwire::transports::ucx

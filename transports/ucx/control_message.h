@@ -2,18 +2,21 @@
 // docs/wire_format.md, "UCX". Values; any thread.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
-#include "transports/transport.h"
+#include "transports/control_link.h"
+#include "transports/marked_handle.h"
 
 namespace thinwire::transports::ucx {
 
-inline constexpr std::uint16_t kFormatVersion = 1;
+inline constexpr const char* kStranger =
+    "the peer's transport is not UCX (THINWIRE_TRANSPORT must be equal on all ranks)";
+inline constexpr Mark kMark{3, kStranger};
+inline constexpr ControlFormat kControlFormat{
+    0x43585754,  // "TWXC" in memory
+    1, "the peer's transport is not UCX",
+    "the peer's Thinwire speaks another version of the UCX format"};
 
 // The control connection's own hello.
 inline constexpr std::uint64_t kControlHello = 0x31584355'52494857u;  // "WHIRUCX1" in memory
@@ -26,8 +29,7 @@ enum class ControlKind : std::uint16_t {
   goodbye = 5,       // the sender is gone in good order, after `messages`
 };
 
-// One message; its kind says which fields it uses. Its size on the wire is that of the fixed part
-// and of `address`.
+// One message; its kind says which fields it uses.
 struct ControlMessage {
   ControlKind kind = ControlKind::introduction;
   std::uint64_t endpoint = 0;       // introduction, answer: the sender's Endpoint
@@ -42,17 +44,7 @@ struct ControlMessage {
   std::vector<std::byte> blob;      // introduction: the user's hello; answer, begin: UCX's address
 };
 
-// The part of fixed size, which says how long the blob is that follows.
-inline constexpr std::size_t kPreludeBytes = 80;
-inline constexpr std::size_t kMaxBlobBytes = std::size_t{1} << 20;
-
-struct Prelude {
-  ControlMessage message;
-  std::size_t blob_bytes = 0;
-};
-
-std::array<std::byte, kPreludeBytes> encode_prelude(const ControlMessage& message);
-// Code::peer_lost: another version, or not a control message.
-Result<Prelude> decode_prelude(std::span<const std::byte, kPreludeBytes> bytes);
+ControlFrame to_frame(ControlMessage message);
+ControlMessage from_frame(ControlFrame frame);
 
 }  // namespace thinwire::transports::ucx

@@ -4,9 +4,6 @@
 #include <cstring>
 
 #include "transports/ucx/channel.h"
-#include "transports/ucx/control_link.h"
-#include "transports/ucx/handle.h"
-#include "transports/ucx/listener.h"
 
 namespace thinwire::transports::ucx {
 
@@ -31,6 +28,7 @@ UcxEndpoint::UcxEndpoint(const Context& context, std::unique_ptr<Endpoint> contr
       control_(std::move(control)),
       registrations_(context),
       state_(std::make_unique<EndpointState>(context, *control_)),
+      arrivals_(kControlHello, kStranger, state_->settings().log),
       capabilities_{.max_message_bytes = kMaxMessageBytes,
                     .preferred_piece_bytes = kPreferredPieceBytes,
                     .cuda_memory = context.handles_cuda()} {}
@@ -48,7 +46,8 @@ Result<std::unique_ptr<Listener>> UcxEndpoint::listen() {
   if (!control.ok()) return control.status();
   setting_up_.store(true);
   state_->events.interrupt();
-  return std::unique_ptr<Listener>(new UcxListener(*state_, std::move(control).value()));
+  return std::unique_ptr<Listener>(
+      new ControlListener(kMark, std::move(control).value(), state_->listeners));
 }
 
 Result<std::unique_ptr<Connection>> UcxEndpoint::connect(const Handle& handle,
@@ -56,7 +55,7 @@ Result<std::unique_ptr<Connection>> UcxEndpoint::connect(const Handle& handle,
   if (hello.size() > kMaxHelloBytes) {
     return Status(Code::invalid_argument, "the hello is too long");
   }
-  const Result<Handle> target = unmark_handle(handle);
+  const Result<Handle> target = unmark_handle(handle, kMark);
   if (!target.ok()) {
     THINWIRE_WARN(state_->settings().log, "%s", target.status().text());
     return target.status();
@@ -65,65 +64,27 @@ Result<std::unique_ptr<Connection>> UcxEndpoint::connect(const Handle& handle,
   if (!control.ok()) return control.status();
   setting_up_.store(true);
   state_->events.interrupt();
-  auto link = std::make_unique<ControlLink>(*state_, std::move(control).value());
+  auto link = std::make_unique<ControlLink>(state_->links, std::move(control).value());
   return std::unique_ptr<Connection>(new UcxConnection(*state_, std::move(link), hello));
-}
-
-void UcxEndpoint::refuse(std::string_view peer, const char* why) {
-  ++state_->past.strangers_refused;
-  if (warned_of_stranger_) return;
-  warned_of_stranger_ = true;
-  THINWIRE_WARN(state_->settings().log, "%.*s refused: %s", static_cast<int>(peer.size()),
-                peer.data(), why);
 }
 
 // One at a time: what this endpoint takes, no other endpoint can accept, and the next try_accept()
 // on the listener may be another endpoint's.
-void UcxEndpoint::take_arrival(UcxListener& listener) {
-  const auto is_its = [&](const auto& each) { return each.listener == listener.number(); };
-  while (std::ranges::none_of(arrivals_, is_its) && std::ranges::none_of(greetings_, is_its)) {
-    auto accepted = control_->try_accept(listener.control());
-    if (!accepted.ok()) return;
-    const auto hello = accepted.value()->hello();
-    const auto expected = control_hello();
-    if (!std::equal(hello.begin(), hello.end(), expected.begin(), expected.end())) {
-      refuse(accepted.value()->peer_name(),
-             "its transport is not UCX (THINWIRE_TRANSPORT must be equal on all ranks)");
-      continue;
-    }
-    arrivals_.push_back(
-        {listener.number(), std::make_unique<ControlLink>(*state_, std::move(accepted).value()),
-         state_->settings().clock.now_ns() + state_->settings().connect_timeout_ns()});
-  }
-}
-
-void UcxEndpoint::drop_arrivals(std::int64_t now_ns) {
-  std::erase_if(arrivals_, [&](const Arrival& arrival) {
-    arrival.link->progress();
-    if (arrival.link->has_message()) return false;
-    const Status state = arrival.link->state();
-    if (state.failed())
-      refuse(arrival.link->peer_name(), state.text());
-    else if (now_ns >= arrival.deadline_ns)
-      refuse(arrival.link->peer_name(), "no introduction");
-    else
-      return false;
-    return true;
-  });
+void UcxEndpoint::take_arrival(ControlListener& listener) {
+  const bool is_greeted = std::ranges::any_of(
+      greetings_, [&](const Greeting& each) { return each.listener == listener.number(); });
+  if (is_greeted || arrivals_.has_of(listener.number())) return;
+  const Settings& settings = state_->settings();
+  arrivals_.take(listener, *control_, state_->links,
+                 settings.clock.now_ns() + settings.connect_timeout_ns());
 }
 
 void UcxEndpoint::answer_arrivals() {
-  std::vector<Arrival> introduced;
-  std::erase_if(arrivals_, [&](Arrival& arrival) {
-    if (!arrival.link->has_message()) return false;
-    introduced.push_back(std::move(arrival));
-    return true;
-  });
-  for (Arrival& arrival : introduced) {
-    const ControlMessage introduction = arrival.link->take_message();
+  for (Arrivals::Introduced& arrival : arrivals_.introduced()) {
+    const ControlMessage introduction = from_frame(arrival.link->take_frame());
     if (introduction.kind != ControlKind::introduction ||
         introduction.blob.size() > kMaxHelloBytes) {
-      refuse(arrival.link->peer_name(), "it does not introduce itself");
+      arrivals_.refuse(arrival.link->peer_name(), "it does not introduce itself");
       continue;
     }
     auto accepted = UcxConnection::accept(*state_, std::move(arrival.link), introduction);
@@ -135,8 +96,9 @@ void UcxEndpoint::answer_arrivals() {
 }
 
 Result<std::unique_ptr<Connection>> UcxEndpoint::try_accept(Listener& listener) {
-  auto* ours = dynamic_cast<UcxListener*>(&listener);
-  if (ours == nullptr) return Status(Code::invalid_argument, "not a listener of this transport");
+  auto* ours = dynamic_cast<ControlListener*>(&listener);
+  if (ours == nullptr || ours->transport_number() != kMark.number)
+    return Status(Code::invalid_argument, "not a listener of this transport");
   take_arrival(*ours);
   if (arrivals_.empty() && greetings_.empty()) return Status::would_block();
   setting_up_.store(true);
@@ -153,15 +115,15 @@ Result<std::unique_ptr<Connection>> UcxEndpoint::try_accept(Listener& listener) 
 }
 
 bool UcxEndpoint::is_setting_up() const {
-  return !arrivals_.empty() || !state_->listeners.empty() ||
+  return !arrivals_.empty() || state_->listeners > 0 ||
          std::ranges::any_of(state_->connections, &UcxConnection::is_introducing);
 }
 
 void UcxEndpoint::look_at_control(std::int64_t now_ns) {
   next_control_ns_ = now_ns + kControlEveryNs;
   departed_.progress();
-  state_->poll_control();
-  drop_arrivals(now_ns);
+  state_->links.poll();
+  arrivals_.progress(now_ns);
   for (UcxConnection* connection : state_->connections) connection->progress_control(now_ns);
   setting_up_.store(is_setting_up());
 }
@@ -173,7 +135,7 @@ bool UcxEndpoint::advance(std::int64_t now_ns) {
   if (urgent || setting_up_.load() || now_ns >= next_control_ns_) look_at_control(now_ns);
   for (UcxConnection* connection : state_->connections) busy |= connection->progress(now_ns);
   // What was told just now goes out even if nobody polls again.
-  if (state_->control_is_urgent) state_->poll_control();
+  if (state_->control_is_urgent) state_->links.poll();
   if (state_->departing.empty()) return busy || urgent;
   state_->progress_departing(now_ns);
   return true;
@@ -209,7 +171,7 @@ Counters UcxEndpoint::counters() const {
   Counters counters = state_->past;
   for (const UcxConnection* connection : state_->connections) connection->add_to(counters);
   const Counters control = control_->counters();
-  counters.strangers_refused += control.strangers_refused;
+  counters.strangers_refused += control.strangers_refused + arrivals_.refused();
   return counters;
 }
 

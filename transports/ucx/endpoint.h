@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "transports/control_listener.h"
 #include "transports/transport.h"
 #include "transports/ucx/connection.h"
 #include "transports/ucx/departed.h"
@@ -42,13 +43,6 @@ class UcxEndpoint final : public Endpoint {
   Counters counters() const override;
 
  private:
-  // A control connection whose introduction has not come yet.
-  struct Arrival {
-    std::uint64_t listener = 0;  // its number
-    std::unique_ptr<ControlLink> link;
-    std::int64_t deadline_ns = 0;
-  };
-
   // An accepted connection whose path is still being tried.
   struct Greeting {
     std::uint64_t listener = 0;
@@ -58,9 +52,7 @@ class UcxEndpoint final : public Endpoint {
   void answer_arrivals();
   // Moves everything; true while there is something left to do.
   bool advance(std::int64_t now_ns);
-  void take_arrival(UcxListener& listener);
-  void drop_arrivals(std::int64_t now_ns);
-  void refuse(std::string_view peer, const char* why);
+  void take_arrival(ControlListener& listener);
   bool is_setting_up() const;
   void look_at_control(std::int64_t now_ns);
   void arm_if_wanted(bool idle);
@@ -70,12 +62,11 @@ class UcxEndpoint final : public Endpoint {
   std::unique_ptr<Endpoint> control_;
   Registrations registrations_;
   std::unique_ptr<EndpointState> state_;
-  std::vector<Arrival> arrivals_;
+  Arrivals arrivals_;
   std::vector<Greeting> greetings_;
   const Capabilities capabilities_;
   std::int64_t next_control_ns_ = 0;
   std::int64_t urgent_until_ns_ = 0;
-  bool warned_of_stranger_ = false;
   std::atomic<bool> setting_up_{true};
 };
 

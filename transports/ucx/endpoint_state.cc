@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "transports/random.h"
 #include "transports/ucx/channel.h"
-#include "transports/ucx/control_link.h"
-#include "transports/ucx/random.h"
+#include "transports/ucx/control_message.h"
 
 namespace thinwire::transports::ucx {
 
@@ -15,7 +15,7 @@ constexpr std::int64_t kDepartingNs = 2'000 * kMillisecondNs;
 }  // namespace
 
 EndpointState::EndpointState(const Context& the_context, Endpoint& the_control)
-    : context(the_context), control(the_control), number(random_number()) {}
+    : context(the_context), number(random_number()), links(kControlFormat, the_control) {}
 
 EndpointState::~EndpointState() {
   // What UCX still does for channels of the shared worker ends with it; their halves must live
@@ -44,24 +44,6 @@ bool EndpointState::progress_workers() {
   return any;
 }
 
-void EndpointState::poll_control() {
-  std::array<Completion, 16> completions;
-  std::size_t count;
-  do {
-    count = control.poll(completions);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t cookie = completions[i].cookie;
-      const auto link = links.find(cookie >> ControlLink::kCookieBits);
-      if (link == links.end()) continue;
-      link->second->completed(cookie & ((1u << ControlLink::kCookieBits) - 1), completions[i]);
-    }
-  } while (count == completions.size());
-  std::erase_if(departing_links, [](const std::unique_ptr<ControlLink>& link) {
-    link->progress();
-    return link->is_quiet() || link->state().failed();
-  });
-}
-
 void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
   const Clock& clock = settings().clock;
   const std::int64_t now_ns = clock.now_ns();
@@ -88,9 +70,9 @@ void EndpointState::progress_departing(std::int64_t now_ns) {
 
 bool EndpointState::finish_departing(std::int64_t now_ns) {
   progress_workers();
-  poll_control();
+  links.poll();
   progress_departing(now_ns);
-  return departing.empty() && departing_links.empty();
+  return departing.empty() && links.is_quiet();
 }
 
 }  // namespace thinwire::transports::ucx

@@ -8,18 +8,17 @@
 #include <unordered_set>
 #include <vector>
 
+#include "transports/control_link.h"
+#include "transports/event_set.h"
+#include "transports/finished.h"
 #include "transports/transport.h"
 #include "transports/ucx/context.h"
-#include "transports/ucx/events.h"
-#include "transports/ucx/finished.h"
 #include "transports/ucx/worker.h"
 
 namespace thinwire::transports::ucx {
 
 class Channel;
-class ControlLink;
 class UcxConnection;
-class UcxListener;
 
 struct EndpointState final : MessageSink {
   EndpointState(const Context& the_context, Endpoint& the_control);
@@ -29,8 +28,6 @@ struct EndpointState final : MessageSink {
   bool message_arrived(const ActiveMessage& message) override;
   // True when something happened.
   bool progress_workers();
-  // Takes what the control connections completed, to their links.
-  void poll_control();
   // Takes over a channel whose owner is gone, with its posts. Where UCX may still touch their
   // buffers it breaks off, and waits until it does not, a quarter of a second at most; else, if
   // `in_order`, what was sent still goes out.
@@ -42,7 +39,6 @@ struct EndpointState final : MessageSink {
   void look_at_control() { control_is_urgent = true; }
 
   const Context& context;
-  Endpoint& control;
   const std::uint64_t number;  // random: tells this Endpoint from all others
   EventSet events;
   Finished finished;
@@ -54,9 +50,8 @@ struct EndpointState final : MessageSink {
   std::unordered_set<std::uint64_t> peers_of_shared_worker;
   std::unordered_map<std::uint32_t, Channel*> channels;
   std::uint32_t next_connection = 1;
-  std::unordered_map<std::uint64_t, ControlLink*> links;
-  std::uint64_t next_link = 1;
-  std::vector<UcxListener*> listeners;
+  ControlLinks links;
+  int listeners = 0;
   std::vector<UcxConnection*> connections;
   // Closed by their owners; UCX is not done with them.
   struct Departing {
@@ -64,10 +59,8 @@ struct EndpointState final : MessageSink {
     std::int64_t until_ns = 0;
   };
   std::vector<Departing> departing;
-  // Closed by their owners; their last message is not out.
-  std::vector<std::unique_ptr<ControlLink>> departing_links;
   bool control_is_urgent = false;
-  Counters past;  // of connections that are gone, and refused strangers
+  Counters past;  // of connections that are gone
 };
 
 }  // namespace thinwire::transports::ucx

@@ -13,10 +13,10 @@
 
 #include "base/status.h"
 #include "transports/containers.h"
+#include "transports/finished.h"
 #include "transports/tag_matcher.h"
 #include "transports/transport.h"
 #include "transports/ucx/context.h"
-#include "transports/ucx/finished.h"
 #include "transports/ucx/message.h"
 #include "transports/ucx/operation.h"
 #include "transports/ucx/worker.h"

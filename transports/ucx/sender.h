@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "transports/containers.h"
+#include "transports/finished.h"
 #include "transports/ucx/context.h"
-#include "transports/ucx/finished.h"
 #include "transports/ucx/message.h"
 #include "transports/ucx/operation.h"
 

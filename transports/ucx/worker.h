@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "transports/event_set.h"
 #include "transports/ucx/context.h"
-#include "transports/ucx/events.h"
 #include "transports/ucx/message.h"
 
 namespace thinwire::transports::ucx {

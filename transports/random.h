@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace thinwire::transports::ucx {
+namespace thinwire::transports {
 
 // From the kernel; never 0.
 std::uint64_t random_number();
 
-}  // namespace thinwire::transports::ucx
+}  // namespace thinwire::transports

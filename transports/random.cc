@@ -1,8 +1,8 @@
-#include "transports/ucx/random.h"
+#include "transports/random.h"
 
 #include <sys/random.h>
 
-namespace thinwire::transports::ucx {
+namespace thinwire::transports {
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
@@ -12,4 +12,4 @@ std::uint64_t random_number() {
   return number;
 }
 
-}  // namespace thinwire::transports::ucx
+}  // namespace thinwire::transports

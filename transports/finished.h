@@ -9,7 +9,7 @@
 #include "transports/containers.h"
 #include "transports/transport.h"
 
-namespace thinwire::transports::ucx {
+namespace thinwire::transports {
 
 class Finished {
  public:
@@ -45,4 +45,4 @@ class Finished {
   Ring<Item> waiting_;
 };
 
-}  // namespace thinwire::transports::ucx
+}  // namespace thinwire::transports

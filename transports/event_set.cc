@@ -1,11 +1,11 @@
-#include "transports/ucx/events.h"
+#include "transports/event_set.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace thinwire::transports::ucx {
+namespace thinwire::transports {
 
 EventSet::EventSet()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -59,4 +59,4 @@ void EventSet::wait(std::int64_t timeout_us) {
   waiting_.fetch_sub(1);
 }
 
-}  // namespace thinwire::transports::ucx
+}  // namespace thinwire::transports

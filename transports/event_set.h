@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace thinwire::transports::ucx {
+namespace thinwire::transports {
 
 class EventSet {
  public:
@@ -43,4 +43,4 @@ class EventSet {
   std::atomic<int> waiting_{0};
 };
 
-}  // namespace thinwire::transports::ucx
+}  // namespace thinwire::transports
