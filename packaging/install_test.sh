@@ -53,10 +53,27 @@ use_package() {
   done
 }
 
+# What NCCL loads where no name is set, or where it has forgotten the name.
+use_alternative() {
+  local libdir
+  libdir="$(dirname "$(inside dpkg -L thinwire | grep /libnccl-net-thinwire.so)")"
+  [[ "$(inside readlink -f "$libdir/libnccl-net.so")" == "$libdir/libnccl-net-thinwire.so" ]] ||
+    die "libnccl-net.so does not lead to Thinwire"
+  inside env NCCL_SOCKET_IFNAME=lo /abi_loader libnccl-net.so 11 || die "libnccl-net.so does not load"
+  inside dpkg -i /thinwire.deb >/dev/null
+  inside test -e "$libdir/libnccl-net.so" || die "a reinstallation loses libnccl-net.so"
+}
+
+use_programs() {
+  inside /usr/lib/thinwire/bin/wire_probe -g 2 -b 1M -n 1 >/dev/null || die "wire_probe fails"
+  inside /usr/lib/thinwire/bin/all_reduce_perf -g 2 -b 64K -e 64K -n 2 >/dev/null || die "all_reduce_perf fails"
+  inside test -x /usr/lib/thinwire/bin/netlab -a -f /usr/lib/thinwire/bin/netlab_links.py || die "netlab is missing"
+}
+
 remove_package() {
   inside dpkg --purge thinwire >/dev/null
   local left
-  left="$(inside find / -xdev \( -path /proc -o -path /sys -o -path /dev \) -prune -o -iname '*thinwire*' -print | grep -v '^/thinwire.deb$' || true)"
+  left="$(inside find / -xdev \( -path /proc -o -path /sys -o -path /dev \) -prune -o \( -iname '*thinwire*' -o -name 'libnccl-net*' \) -print | grep -v '^/thinwire.deb$' || true)"
   [[ -z "$left" ]] || die "left behind: $left"
 }
 
@@ -78,5 +95,7 @@ make_root
 note "installing the package in a clean root"
 install_package
 use_package
+use_alternative
+use_programs
 remove_package
 note "the package installs, works and leaves nothing behind"
