@@ -19,16 +19,30 @@ double canonical(double value) {
   return value != value ? __builtin_bit_cast(double, 0x7ff8000000000000ull) : value;
 }
 
-std::uint32_t block_limit(const float* x, const SegmentRule& rule) {
-  std::uint32_t record = 0, limit = ~0u;
-  for (std::size_t i = 0; i < kRuleElements; ++i) {
-    const std::uint32_t bits = magnitude_bits(x[i]);
-    record = bits > record ? bits : record;
-    if ((i & (i + 1)) != 0) continue;  // J falls at powers of two
-    const std::uint32_t reached = record + jump_bits(rule, i + 1);
-    limit = reached < limit ? reached : limit;
-  }
-  return limit;
+// log2 J of prefixes of 1, 2, 4 and 8 elements: where J falls.
+struct Jumps {
+  std::uint32_t of[4];
+};
+
+Jumps jumps_of(const SegmentRule& rule) {
+  return {{jump_bits(rule, 1), jump_bits(rule, 2), jump_bits(rule, 4), jump_bits(rule, 8)}};
+}
+
+std::uint32_t larger(std::uint32_t a, std::uint32_t b) { return a > b ? a : b; }
+std::uint32_t lesser(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
+
+std::uint32_t block_limit(const float* x, const Jumps& jumps) {
+  static_assert(kRuleElements == 8);
+  const std::uint32_t first = magnitude_bits(x[0]);
+  // Records do not fall: with J the same for all, the first one decides.
+  if (jumps.of[0] == jumps.of[3]) return first + jumps.of[0];
+  const std::uint32_t two = larger(first, magnitude_bits(x[1]));
+  const std::uint32_t four = larger(two, larger(magnitude_bits(x[2]), magnitude_bits(x[3])));
+  const std::uint32_t eight =
+      larger(four, larger(larger(magnitude_bits(x[4]), magnitude_bits(x[5])),
+                          larger(magnitude_bits(x[6]), magnitude_bits(x[7]))));
+  return lesser(lesser(first + jumps.of[0], two + jumps.of[1]),
+                lesser(four + jumps.of[2], eight + jumps.of[3]));
 }
 
 std::size_t first_above(const float* x, std::size_t begin, std::size_t end,

@@ -11,6 +11,7 @@ namespace {
 
 void survey(const float* x, std::size_t blocks, const SegmentRule& rule, std::uint32_t* absmax_bits,
             std::uint32_t* limit_bits) {
+  const Jumps jumps = jumps_of(rule);
   for (std::size_t b = 0; b < blocks; ++b) {
     std::uint32_t largest = 0;
     for (std::size_t i = 0; i < kBlockElements; ++i) {
@@ -18,7 +19,7 @@ void survey(const float* x, std::size_t blocks, const SegmentRule& rule, std::ui
       if (bits > largest) largest = bits;
     }
     absmax_bits[b] = largest;
-    limit_bits[b] = block_limit(x + b * kBlockElements, rule);
+    limit_bits[b] = block_limit(x + b * kBlockElements, jumps);
   }
 }
 

@@ -39,6 +39,7 @@ Bits magnitude_at(const float* x) {
 
 void simd_survey(const float* x, std::size_t blocks, const SegmentRule& rule,
                  std::uint32_t* absmax_bits, std::uint32_t* limit_bits) {
+  const Jumps jumps = jumps_of(rule);
   for (std::size_t b = 0; b < blocks; ++b, x += kBlockElements) {
     Bits m0 = magnitude_at(x), m1 = magnitude_at(x + kLanes);
     Bits m2 = magnitude_at(x + 2 * kLanes), m3 = magnitude_at(x + 3 * kLanes);
@@ -50,7 +51,7 @@ void simd_survey(const float* x, std::size_t blocks, const SegmentRule& rule,
     }
     const Bits all = hn::Max(hn::Max(m0, m1), hn::Max(m2, m3));
     absmax_bits[b] = hn::GetLane(hn::MaxOfLanes(U32(), all));
-    limit_bits[b] = block_limit(x, rule);
+    limit_bits[b] = block_limit(x, jumps);
   }
 }
 
