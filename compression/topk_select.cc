@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "compression/float_bits.h"
 
@@ -17,7 +18,7 @@ template <std::size_t kBins>
 struct Histogram {
   std::array<std::size_t, kBins> bins{};
 
-  void add(std::uint32_t key) { ++bins[key]; }
+  void add(std::uint32_t key, std::size_t by = 1) { bins[key] += by; }
   // The bin of the rank-th largest (1 is the largest); `rank` becomes its rank in the bin.
   std::uint32_t find(std::size_t& rank) const {
     std::size_t bin = kBins - 1;
@@ -60,9 +61,17 @@ class Sample {
 
  private:
   void take(const TopkSource& source, std::size_t first) {
-    const std::array<std::uint32_t, kRun> run = source.magnitudes(first);
-    write_as(at_ + size_ * sizeof(std::uint32_t), run);
-    size_ += kRun;
+    if (source.plain() != nullptr) {
+      std::array<std::uint32_t, kRun> run;
+      std::memcpy(run.data(), source.plain() + first, sizeof run);
+      for (std::uint32_t& bits : run) bits &= 0x7fffffffu;
+      write_as(at_ + size_ * sizeof(std::uint32_t), run);
+      size_ += kRun;
+      return;
+    }
+    for (std::size_t i = 0; i < kRun; ++i, ++size_) {
+      write_as(at_ + size_ * sizeof(std::uint32_t), magnitude_bits(source.at(first + i)));
+    }
   }
   // Of few elements as many as there is room for, evenly.
   void take_all(const TopkSource& source, std::size_t size) {
@@ -87,15 +96,20 @@ std::size_t topk_wanted(std::size_t count, float ratio) {
 
 std::uint32_t sampled_limit(const TopkSource& source, double wanted, std::byte* scratch) {
   const Sample sample(source, wanted, scratch);
-  Histogram<kTopBins> top;
-  sample.for_each([&](std::uint32_t bits) { top.add(bits >> kTopShift); });
+  // Neighbours go to different tables: counting twice in one place waits for the first time.
+  Histogram<kTopBins> top, other;
+  std::size_t turn = 0;
+  sample.for_each(
+      [&](std::uint32_t bits) { (++turn % 2 == 0 ? top : other).add(bits >> kTopShift); });
+  for (std::size_t bin = 0; bin < kTopBins; ++bin) top.bins[bin] += other.bins[bin];
   const double share = wanted / static_cast<double>(source.count());
   auto rank = static_cast<std::size_t>(std::lround(share * static_cast<double>(sample.size())));
   rank = std::clamp<std::size_t>(rank, 1, sample.size());
   const std::uint32_t high = top.find(rank);
   Histogram<kLowBins> middle;
+  // No branch: whether a sample is in the bin is not to be foreseen.
   sample.for_each([&](std::uint32_t bits) {
-    if (bits >> kTopShift == high) middle.add((bits >> kMiddleShift) & (kLowBins - 1));
+    middle.add((bits >> kMiddleShift) & (kLowBins - 1), bits >> kTopShift == high ? 1 : 0);
   });
   const std::uint32_t lowest = (high << kTopShift) | (middle.find(rank) << kMiddleShift);
   return std::min(lowest == 0 ? 0 : lowest - 1, kInfinityBits - 1);

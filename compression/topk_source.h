@@ -30,16 +30,10 @@ class TopkSource {
     return std::clamp(x + residual_[i], -largest_, largest_);
   }
 
-  // Those of the 4 elements from `first` on, as bits.
-  std::array<std::uint32_t, 4> magnitudes(std::size_t first) const {
-    std::array<std::uint32_t, 4> bits;
-    if (type_ == DataType::float32 && residual_ == nullptr) {
-      bits = read_as<std::array<std::uint32_t, 4>>(elements_ + first * sizeof(float));
-      for (std::uint32_t& b : bits) b &= 0x7fffffffu;
-    } else {
-      for (std::size_t i = 0; i < 4; ++i) bits[i] = magnitude_bits(at(first + i));
-    }
-    return bits;
+  // The elements, where at() is nothing else; or null.
+  const float* plain() const {
+    const bool is_plain = type_ == DataType::float32 && residual_ == nullptr;
+    return is_plain ? reinterpret_cast<const float*>(elements_) : nullptr;
   }
 
   // Marks those of the n <= kTopkBlock elements from `first` on whose magnitude (bits) is above
