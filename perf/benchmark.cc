@@ -246,7 +246,8 @@ double Benchmark::time_reference(const Case& c, int iterations) {
   session_.barrier();
   const double start = now_s();
   const auto stream = [&](int send, int recv) {
-    reference_->stream(c.work.send, c.work.recv, bytes, send, recv);
+    reference_->stream(c.work.send, c.work.recv, bytes, static_cast<std::size_t>(send),
+                       static_cast<std::size_t>(recv));
   };
   if (options_.pattern == Pattern::ring) {
     stream(iterations, iterations);

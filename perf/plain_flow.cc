@@ -90,10 +90,11 @@ void PlainFlow::wait(bool out, bool in) {
   watch_.idle();
 }
 
-void PlainFlow::stream(const std::byte* out, std::byte* in, std::size_t bytes, int send, int recv) {
+void PlainFlow::stream(const std::byte* out, std::byte* in, std::size_t bytes, std::size_t send,
+                       std::size_t recv) {
   if (bytes == 0) return;
-  Progress sending{static_cast<std::size_t>(send), 0};
-  Progress receiving{static_cast<std::size_t>(recv), 0};
+  Progress sending{send, 0};
+  Progress receiving{recv, 0};
   while (sending.left > 0 || receiving.left > 0) {
     const bool received = move_in(receiving, in, bytes);
     const bool sent = move_out(sending, out, bytes);

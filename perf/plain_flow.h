@@ -26,7 +26,8 @@ class PlainFlow {
 
   // Sends `send` and receives `recv` messages of `bytes`, both at once; returns when the last byte
   // is handed to the kernel and has arrived, respectively. The buffers hold one message each.
-  void stream(const std::byte* out, std::byte* in, std::size_t bytes, int send, int recv);
+  void stream(const std::byte* out, std::byte* in, std::size_t bytes, std::size_t send,
+              std::size_t recv);
 
  private:
   struct Progress {

@@ -35,7 +35,7 @@ Goodput measure(const Options& options, PlainFlow& flow, Session& session) {
   const Pages in(kMessageBytes);
   const std::size_t messages = std::max<std::size_t>(options.min_bytes / kMessageBytes, 1);
   const auto stream = [&](int iterations) {
-    const int count = static_cast<int>(messages) * iterations;
+    const std::size_t count = messages * static_cast<std::size_t>(iterations);
     flow.stream(out.data(), in.data(), kMessageBytes, count, count);
   };
   stream(options.warmup);

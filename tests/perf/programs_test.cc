@@ -201,6 +201,20 @@ TEST(WireProbe, ReportsEveryRank) {
   EXPECT_GT(json["lowest_bytes_per_s"], 0);
 }
 
+// Stopped in the middle of its stream: told by the processor time that it has used.
+TEST(WireProbe, StoppedRank_EndsTheRunAfterTheTimeout) {
+  const int port = 20000 + static_cast<int>(getpid() + 3333) % 20000;
+  const std::string start =
+      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " " + kBin +
+      "/wire_probe -b 1G -n 1000000 -T 2 --grace 1 & ";
+  const Ended ended =
+      run("RANK=1 " + start + "one=$!; RANK=0 " + start +
+          "zero=$!; until [ \"$(cut -d' ' -f15 /proc/$one/stat)\" -ge 10 ]; do sleep 0.05; done; "
+          "kill -STOP $one; wait $zero; echo ended with $?; kill -KILL $one");
+  EXPECT_THAT(ended.output, HasSubstr("ended with 4"));
+  EXPECT_THAT(ended.output, HasSubstr("no progress for 2 s (--timeout)"));
+}
+
 TEST(Launcher, EnvironmentTimesLocalRanks_JoinOneRun) {
   const int port = 20000 + static_cast<int>(getpid()) % 20000;
   const std::string common =
