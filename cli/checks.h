@@ -27,6 +27,7 @@ void check_plugin_choice(const Facts& facts, Findings& out);
 void check_network_name(const Facts& facts, Findings& out);
 void check_collnet(const Facts& facts, Findings& out);
 void check_algorithm(const Facts& facts, Findings& out);
+void check_identity(const Facts& facts, Findings& out);
 void check_interfaces(const Facts& facts, Findings& out);
 void check_open_files(const Facts& facts, Findings& out);
 void check_congestion(const Facts& facts, Findings& out);

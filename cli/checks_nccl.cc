@@ -8,6 +8,8 @@ namespace thinwire::cli {
 namespace {
 
 constexpr int kOldestNccl = 21700;
+constexpr int kProfilesCollNet = 22703;       // the first that reports CollNet's operations
+constexpr int kProfilerInNetLibrary = 22803;  // the first that finds the profiler there
 
 std::string variable(const Facts& facts, std::string_view name) {
   return value_of(facts.environment, name);
@@ -155,6 +157,34 @@ void check_collnet(const Facts& facts, Findings& out) {
   }
   out.push_back({Verdict::ok, "collnet", text, ""});
   check_node_threshold(facts, out);
+}
+
+// What top-k and error feedback live on.
+void check_identity(const Facts& facts, Findings& out) {
+  if (!facts.config || facts.config->config.compress == "none" ||
+      facts.config->config.ef_identity != IdentityChoice::profiler) {
+    return;
+  }
+  const std::string choice = variable(facts, "NCCL_PROFILER_PLUGIN");
+  const std::string shown =
+      choice.empty() ? "NCCL_PROFILER_PLUGIN is not set" : "NCCL_PROFILER_PLUGIN=" + choice;
+  const int version = facts.nccl.version;
+  if (version != 0 && version < kProfilesCollNet) {
+    out.push_back({Verdict::warn, "identity",
+                   "NCCL " + version_text(version) +
+                       " does not say which tensor a sum belongs to: no error feedback, no topk",
+                   "use NCCL 2.27.3 or newer"});
+  } else if (!choice.empty() && !contains_ignoring_case(choice, "thinwire")) {
+    out.push_back({Verdict::warn, "identity",
+                   shown + " takes the profiler's place: no error feedback, no topk",
+                   "unset it or set NCCL_PROFILER_PLUGIN=thinwire"});
+  } else if (choice.empty() && version != 0 && version < kProfilerInNetLibrary) {
+    out.push_back({Verdict::warn, "identity",
+                   shown + ", which NCCL " + version_text(version) + " needs: no error feedback",
+                   "set NCCL_PROFILER_PLUGIN=thinwire"});
+  } else {
+    out.push_back({Verdict::ok, "identity", shown, ""});
+  }
 }
 
 void check_algorithm(const Facts& facts, Findings& out) {

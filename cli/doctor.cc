@@ -29,6 +29,7 @@ Findings run_checks(const Facts& facts) {
   check_network_name(facts, findings);
   check_collnet(facts, findings);
   check_algorithm(facts, findings);
+  check_identity(facts, findings);
   check_interfaces(facts, findings);
   check_open_files(facts, findings);
   check_congestion(facts, findings);

@@ -6,6 +6,7 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 source .ci/common.sh
 
 LIBRARY=libnccl-net-thinwire.so
+PROFILER=libnccl-profiler-thinwire.so # a link to it
 
 # pack GENERATOR LIBDIR: the two families keep libraries in different folders.
 pack() {
@@ -31,8 +32,8 @@ PROGRAMS=(all_reduce_perf sendrecv_perf wire_probe trainer netlab netlab_flow ne
 check_deb() {
   local deb="$1" listing
   listing="$(mktemp)"
-  dpkg-deb --contents "$deb" >"$listing"
-  contents_hold "$listing" "/usr/lib/$multiarch/$LIBRARY" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/copyright "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
+  dpkg-deb --contents "$deb" | sed 's/ -> .*//' >"$listing"
+  contents_hold "$listing" "/usr/lib/$multiarch/$LIBRARY" "/usr/lib/$multiarch/$PROFILER" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/copyright "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
   dpkg-deb --info "$deb" conffiles | grep -qx /etc/thinwire.conf || die "/etc/thinwire.conf is no conffile"
   dpkg-deb --field "$deb" Depends | grep -q libc6 || die "the DEB does not depend on libc6"
   dpkg-deb --info "$deb" postinst | grep -q "/usr/lib/$multiarch/libnccl-net.so" || die "the DEB makes no alternative libnccl-net.so"
@@ -45,7 +46,7 @@ check_rpm() {
   local rpm="$1" listing
   listing="$(mktemp)"
   rpm -qlp "$rpm" >"$listing" 2>/dev/null
-  contents_hold "$listing" "/usr/lib64/$LIBRARY" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/LICENSE "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
+  contents_hold "$listing" "/usr/lib64/$LIBRARY" "/usr/lib64/$PROFILER" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/LICENSE "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
   rpm -qp --scripts "$rpm" 2>/dev/null | grep -q "/usr/lib64/libnccl-net.so" || die "the RPM makes no alternative libnccl-net.so"
   rpm -qp --scripts "$rpm" 2>/dev/null | grep -q -- --remove || die "the RPM does not take its alternative back"
   rpm -qcp "$rpm" 2>/dev/null | grep -qx /etc/thinwire.conf || die "/etc/thinwire.conf is no configuration file of the RPM"

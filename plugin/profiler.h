@@ -129,6 +129,8 @@ class IdentityPort {
   Profiler& profiler_;
   const std::uint64_t comm_hash_;
   bool off_ = false;
+  std::uint64_t calls_ = 0;
+  std::uint64_t identified_ = 0;
   std::uint64_t asked_context_ = 0;  // 0: the last answer came from no operation
   bool asked_known_ = false;
 };

@@ -147,6 +147,25 @@ TEST(Doctor, Algorithms_ThatKeepCollNetOutOrAlone) {
   EXPECT_EQ(verdict("allreduce:collnetdirect"), Verdict::fail);
 }
 
+TEST(Doctor, Identity_NeedsNcclsProfilerWhereSumsAreCompressed) {
+  Facts facts = healthy();
+  const auto verdict = [&](int version, const char* profiler) {
+    facts.nccl.version = version;
+    set(facts, "NCCL_PROFILER_PLUGIN", profiler);
+    return worst(facts, "identity").verdict;
+  };
+  EXPECT_EQ(verdict(22602, "other"), Verdict::ok) << "nothing is compressed";
+  facts.config->config.compress = "topk:0.01";
+  EXPECT_EQ(verdict(22602, "thinwire"), Verdict::warn);
+  EXPECT_EQ(verdict(22705, ""), Verdict::warn);
+  EXPECT_EQ(verdict(22705, "thinwire"), Verdict::ok);
+  EXPECT_EQ(verdict(22809, ""), Verdict::ok);
+  EXPECT_EQ(verdict(22809, "inspector"), Verdict::warn);
+  EXPECT_EQ(verdict(0, ""), Verdict::ok);
+  facts.config->config.ef_identity = IdentityChoice::buffer;
+  EXPECT_EQ(verdict(22809, "inspector"), Verdict::ok);
+}
+
 TEST(Doctor, LoopbackOnly_Warns) {
   Facts facts = healthy();
   facts.transports[0].devices[0].name = "lo";

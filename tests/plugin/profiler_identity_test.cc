@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <random>
 #include <string>
 #include <thread>
 
@@ -249,6 +250,39 @@ TEST_F(ProfilerIdentity, ClosedBetweenAskingAndTaking_Harmless) {
   profiler_.close(context);
   port.accept(call);
   EXPECT_EQ(profiler_.counts().unidentified, 1u);
+}
+
+// Anything may come in any order: nothing is followed, and no length is beyond its call.
+TEST_F(ProfilerIdentity, RandomEvents_NothingWorseThanNoIdentity) {
+  std::mt19937 random(11);
+  const auto pick = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
+  std::vector<void*> handles{nullptr, Profiler::indifferent(), address(3), address(~0ul)};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<void*> contexts{nullptr, address(1), profiler_.open(kFirst), profiler_.open({})};
+    IdentityPort first(profiler_, kFirst.hash);
+    IdentityPort second(profiler_, 0);
+    for (int event = 0; event < 100; ++event) {
+      void* context = contexts[static_cast<std::size_t>(pick(4))];
+      const CollectiveEvent tensor = all_reduce_of(static_cast<std::size_t>(pick(300000)), 0x1000);
+      ProxyOpEvent part = part_of({.chunk_bytes = 32768 * pick(3)}, pick(70) - 2, pick(9) - 1);
+      part.parent = handles[random() % handles.size()];
+      part.pid = getpid() + (pick(8) == 0);
+      IdentityPort& port = pick(4) == 0 ? second : first;
+      collectives::Call call;
+      call.count = static_cast<std::size_t>(8192 * pick(9));
+      call.input = call.output = pick(2) == 0 ? tensor.receive : address(0x9000);
+      if (pick(2) == 0) handles.push_back(profiler_.start_collective(context, tensor));
+      if (pick(2) == 0) profiler_.start_part(context, part);
+      if (pick(2) == 0) start(context, tensor, {.channels = 1 + pick(12)});
+      const auto identity = port.identify(call);
+      EXPECT_LE(identity ? identity->valid : 0, call.count);
+      if (pick(3) != 0) port.accept(call);
+    }
+    profiler_.close(contexts[2]);
+    profiler_.close(contexts[3]);
+  }
 }
 
 // Application thread and progress thread of several communicators at once.
