@@ -133,9 +133,18 @@ TEST_F(ProfilerIdentity, ChildThroughParentsCollNet_BothOff) {
   start(child, tensor_, cut_);
   start(parent, tensor_, cut_);
   EXPECT_EQ(known(port, tensor_, cut_), 0u);
+  EXPECT_EQ(switched_off(), 2u);
+}
+
+TEST_F(ProfilerIdentity, ChildThroughParentsCollNet_ParentStaysOff) {
+  void* parent = profiler_.open(kFirst);
+  void* child = profiler_.open(kSecond);
+  IdentityPort port(profiler_, kFirst.hash);
+  start(child, tensor_, cut_);
+  EXPECT_EQ(known(port, tensor_, cut_), 0u);
+  profiler_.close(child);
   start(parent, tensor_, cut_);
   EXPECT_EQ(known(port, tensor_, cut_), 0u);
-  EXPECT_EQ(switched_off(), 2u);
 }
 
 TEST_F(ProfilerIdentity, TwoNetworkDevices_Off) {
@@ -151,10 +160,12 @@ TEST_F(ProfilerIdentity, TwoNetworkDevices_Off) {
 
 TEST_F(ProfilerIdentity, ConnectedAnew_WorksAgain) {
   void* context = profiler_.open(kFirst);
-  for (int i = 0; i < 2; ++i) {
-    IdentityPort port(profiler_, kFirst.hash);
+  std::optional<IdentityPort> ports[2];
+  for (auto& port : ports) {
+    port.emplace(profiler_, kFirst.hash);
     start(context, tensor_, cut_);
-    EXPECT_EQ(known(port, tensor_, cut_), all_);
+    EXPECT_EQ(known(*port, tensor_, cut_), all_);
+    port.reset();
   }
   EXPECT_TRUE(profiler_.in_use());
   profiler_.close(context);

@@ -175,6 +175,30 @@ TEST(OperationQueue, ChainSharedByHeads_EndIsUnknown) {
   }
 }
 
+// In one step, this head has the second channel alone: the first one's head has all there is.
+TEST(OperationQueue, ChainShortTensorOnAnotherHead_EndIsUnknown) {
+  OperationQueue queue(1, false);
+  const CollectiveEvent tensor = all_reduce_of(5000, 0x1000, CollAlgorithm::collnet_chain);
+  ASSERT_EQ(queue.add(tensor, 1, part_of({.channels = 2}, 1, 1)), nullptr);
+  collectives::Call call;
+  call.count = 8192;
+  EXPECT_EQ(queue.identify(call).kind, Kind::unknown_length);
+}
+
+TEST(OperationQueue, PartAfterTheFirstCall_BeginsAnew) {
+  OperationQueue queue(1, true);
+  const Cut cut{2};
+  const CollectiveEvent tensor = all_reduce_of(50000, 0x1000);
+  const int steps = cut.steps(tensor.count);
+  ASSERT_EQ(queue.add(tensor, 1, part_of(cut, 0, steps)), nullptr);
+  ASSERT_EQ(queue.add(tensor, 1, part_of(cut, 1, steps)), nullptr);
+  const collectives::Call call = calls_of(tensor, cut)[0].call;
+  ASSERT_EQ(queue.identify(call).kind, Kind::known);
+  queue.accept(call);
+  ASSERT_EQ(queue.add(tensor, 1, part_of(cut, 0, steps)), nullptr);
+  EXPECT_EQ(queue.pending(), 2u);
+}
+
 TEST(OperationQueue, RegisteredBuffers_OneCallOrSeveral_ExactLengths) {
   for (const std::size_t most : {std::size_t{1} << 30, std::size_t{1000}, std::size_t{333}}) {
     OperationQueue queue(1, true);
