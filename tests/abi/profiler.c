@@ -135,21 +135,10 @@ static int registered_rank(struct group* group, void* argument) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    rank_function function;
-  } kCases[] = {{"channels", channels_rank},
-                {"refused", refused_rank},
-                {"two", two_rank},
-                {"heads", heads_rank},
-                {"registered", registered_rank}};
-  if (argc != 5) fail("usage: abi_profiler LIBRARY CASE PROFILER_VERSION NET_VERSION");
-  versions = (struct versions){argv[1], atoi(argv[3]), atoi(argv[4])};
-  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
-    if (strcmp(argv[2], kCases[i].name) != 0) continue;
-    run_healthy_ranks(kRanks, kCases[i].function, NULL);
-    printf("%s: ok\n", argv[2]);
-    return 0;
-  }
-  fail("no case %s", argv[2]);
+  static const struct profiler_case kCases[] = {{"channels", channels_rank},
+                                                {"refused", refused_rank},
+                                                {"two", two_rank},
+                                                {"heads", heads_rank},
+                                                {"registered", registered_rank}};
+  return run_profiler_case(argc, argv, kCases, sizeof kCases / sizeof *kCases, &versions);
 }

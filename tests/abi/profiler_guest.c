@@ -160,23 +160,12 @@ static int link_rank(struct group* group, void* argument) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    rank_function function;
-  } kCases[] = {{"displaced", displaced_rank},
-                {"graph", graph_rank},
-                {"extra", extra_rank},
-                {"mismatch", mismatch_rank},
-                {"off", off_rank},
-                {"reload", reload_rank},
-                {"link", link_rank}};
-  if (argc != 5) fail("usage: abi_profiler_guest LIBRARY CASE PROFILER_VERSION NET_VERSION");
-  versions = (struct versions){argv[1], atoi(argv[3]), atoi(argv[4])};
-  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
-    if (strcmp(argv[2], kCases[i].name) != 0) continue;
-    run_healthy_ranks(kRanks, kCases[i].function, NULL);
-    printf("%s: ok\n", argv[2]);
-    return 0;
-  }
-  fail("no case %s", argv[2]);
+  static const struct profiler_case kCases[] = {{"displaced", displaced_rank},
+                                                {"graph", graph_rank},
+                                                {"extra", extra_rank},
+                                                {"mismatch", mismatch_rank},
+                                                {"off", off_rank},
+                                                {"reload", reload_rank},
+                                                {"link", link_rank}};
+  return run_profiler_case(argc, argv, kCases, sizeof kCases / sizeof *kCases, &versions);
 }

@@ -1,6 +1,8 @@
 #include "tests/abi/profiler_session.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -157,4 +159,17 @@ void require_counts(struct job* job, uint64_t identified, uint64_t unidentified,
           (unsigned long)counters.tensors_identified, (unsigned long)counters.tensors_unidentified,
           (unsigned long)counters.identities_switched_off, (unsigned long)identified,
           (unsigned long)unidentified, (unsigned long)off);
+}
+
+int run_profiler_case(int argc, char** argv, const struct profiler_case* cases, size_t count,
+                      struct versions* versions) {
+  if (argc != 5) fail("usage: %s LIBRARY CASE PROFILER_VERSION NET_VERSION", argv[0]);
+  *versions = (struct versions){argv[1], atoi(argv[3]), atoi(argv[4])};
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(argv[2], cases[i].name) != 0) continue;
+    run_healthy_ranks(kRanks, cases[i].function, NULL);
+    printf("%s: ok\n", argv[2]);
+    return 0;
+  }
+  fail("no case %s", argv[2]);
 }

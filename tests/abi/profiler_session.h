@@ -16,6 +16,15 @@ struct versions {
   int net;
 };
 
+/* What both programs' mains do: PROGRAM LIBRARY CASE PROFILER_VERSION NET_VERSION on kRanks ranks.
+ */
+struct profiler_case {
+  const char* name;
+  rank_function function;
+};
+int run_profiler_case(int argc, char** argv, const struct profiler_case* cases, size_t count,
+                      struct versions* versions);
+
 /* One communicator of NCCL's as this process sees it. */
 struct job {
   const struct versions* versions;
