@@ -65,8 +65,6 @@ EngineImpl::~EngineImpl() {
   }
 }
 
-void EngineImpl::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
-
 Status EngineImpl::prepare() {
   const std::size_t tiles = tiles_that_fit(options_, group_.ranks);
   for (const int peer : peers_needed(options_, group_.rank, group_.ranks)) {
@@ -90,13 +88,13 @@ Status EngineImpl::prepare() {
 
 Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
   const std::size_t bytes = std::max(tiles * bytes_each, kPageBytes);
-  staging_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
+  staging_ = topology::NodeMemory(bytes, options_.numa_node);
   if (!staging_) return {Code::system_error, "engine: no memory for staging"};
   if (group_.endpoint != nullptr) {
     auto key =
-        group_.endpoint->register_memory(staging_.get(), bytes, transports::MemoryKind::host);
+        group_.endpoint->register_memory(staging_.data(), bytes, transports::MemoryKind::host);
     if (!key.ok()) {
-      staging_.reset();
+      staging_ = {};
       return key.status();
     }
     staging_key_ = key.value();
@@ -104,7 +102,7 @@ Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
   tiles_.resize(tiles);
   running_.reserve(tiles);
   for (std::size_t i = tiles; i-- > 0;) {
-    tiles_[i].staging = staging_.get() + i * bytes_each;
+    tiles_[i].staging = staging_.data() + i * bytes_each;
     tiles_[i].waiting.reserve(plans_.most_steps());
     tiles_[i].ready.reserve(plans_.most_steps());
     tiles_[i].wire_bytes.resize(plans_.most_wire_slots());

@@ -62,6 +62,7 @@ struct EngineOptions {
   std::uint64_t noise_seed = 0;          // of stochastic rounding
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
   int max_requests = 128;
+  int numa_node = -1;  // where staging is to lie, the NIC's own; -1: wherever it is first touched
   // The transport takes at least 4 * max_tiles receives per connection before it would_block:
   // with fewer, receives of later tiles could keep out those that earlier ones wait for.
   int max_tiles = 64;

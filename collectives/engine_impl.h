@@ -13,6 +13,7 @@
 #include "collectives/geometry.h"
 #include "collectives/plan_cache.h"
 #include "compression/residual_store.h"
+#include "topology/binding.h"
 
 namespace thinwire::collectives {
 
@@ -33,10 +34,6 @@ class EngineImpl final : public Engine {
   compression::ResidualStats feedback() const override { return residuals_.stats(); }
 
  private:
-  struct FreeDeleter {
-    void operator()(std::byte* memory) const;
-  };
-
   // engine.cc
   Status allocate_staging(std::size_t tiles, std::size_t bytes_each);
   Status validate(const Call& call) const;
@@ -80,7 +77,7 @@ class EngineImpl final : public Engine {
   FixedQueue<Request*> queue_;  // submitted, not all tiles started
   std::size_t in_flight_ = 0;   // submitted, not done
 
-  std::unique_ptr<std::byte[], FreeDeleter> staging_;
+  topology::NodeMemory staging_;
   transports::MemoryKey staging_key_;
   std::vector<Tile> tiles_;
   std::vector<Tile*> free_tiles_;

@@ -29,7 +29,7 @@ std::unique_ptr<CollListener> CollListener::create(Plugin& plugin, int device,
 }
 
 Status CollListener::listen() {
-  auto endpoint = plugin_.transport().open(device_);
+  auto endpoint = plugin_.open(device_);
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = std::move(endpoint).value();
   auto listener = endpoint_->listen();
@@ -127,7 +127,7 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
     THINWIRE_WARN(plugin.log(), "CollNet connect: these ranks could not listen:%s", ranks.c_str());
     return Status(Code::peer_lost, "CollNet connect: a rank could not listen");
   }
-  auto endpoint = plugin.transport().open(listener.device());
+  auto endpoint = plugin.open(listener.device());
   if (!endpoint.ok()) return endpoint.status();
   std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
   const int ranks = static_cast<int>(handles.size());
@@ -144,11 +144,13 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   }
   comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
   for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
-  auto engine =
-      collectives::Engine::create(engine_options(plugin.config()), comm->group_, plugin.log());
+  collectives::EngineOptions options = engine_options(plugin.config());
+  options.numa_node = plugin.devices()[static_cast<std::size_t>(listener.device())].nic.numa_node;
+  auto engine = collectives::Engine::create(options, comm->group_, plugin.log());
   if (!engine.ok()) return engine.status();
   comm->engine_ = std::move(engine).value();
-  plugin.workers().add(comm.get(), [raw = comm.get()] { return raw->progress(); });
+  plugin.workers().add(
+      comm.get(), [raw = comm.get()] { return raw->progress(); }, listener.device());
   THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks connected, this is rank %d", ranks, rank);
   return comm;
 }

@@ -33,7 +33,7 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
                   devices.size() - 1);
     return tw_nccl_internal_error;
   }
-  const NicInfo& nic = devices[static_cast<std::size_t>(dev)];
+  const NicInfo& nic = devices[static_cast<std::size_t>(dev)].nic;
   *properties = {
       .name = nic.name.c_str(),
       .pci_path = nic.pci_path.empty() ? nullptr : nic.pci_path.c_str(),

@@ -23,10 +23,12 @@ bool is_poison(const transports::Handle& handle) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-NetComm::NetComm(Plugin& plugin, ObjectKind kind, std::unique_ptr<transports::Endpoint> endpoint)
+NetComm::NetComm(Plugin& plugin, int device, ObjectKind kind,
+                 std::unique_ptr<transports::Endpoint> endpoint)
     : Object(kind), plugin_(plugin), endpoint_(std::move(endpoint)), requests_(kMaxRequests) {
   plugin_.add_source(this, [this] { return counters(); });
-  plugin_.workers().add(this, [this] { return progress(); });
+  plugin_.workers().add(
+      this, [this] { return progress(); }, device);
 }
 
 NetComm::~NetComm() {
@@ -35,9 +37,9 @@ NetComm::~NetComm() {
 }
 
 Result<std::unique_ptr<NetComm>> NetComm::create(Plugin& plugin, int device, ObjectKind kind) {
-  auto endpoint = plugin.transport().open(device);
+  auto endpoint = plugin.open(device);
   if (!endpoint.ok()) return endpoint.status();
-  return std::unique_ptr<NetComm>(new NetComm(plugin, kind, std::move(endpoint).value()));
+  return std::unique_ptr<NetComm>(new NetComm(plugin, device, kind, std::move(endpoint).value()));
 }
 
 Status NetComm::connect(const transports::Handle& handle) {
@@ -162,7 +164,7 @@ std::unique_ptr<NetListener> NetListener::create(Plugin& plugin, int device) {
 }
 
 Status NetListener::listen() {
-  auto endpoint = plugin_.transport().open(device_);
+  auto endpoint = plugin_.open(device_);
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = std::move(endpoint).value();
   auto listener = endpoint_->listen();

@@ -55,7 +55,8 @@ class NetComm final : public Object {
   Plugin& plugin() { return plugin_; }
 
  private:
-  NetComm(Plugin& plugin, ObjectKind kind, std::unique_ptr<transports::Endpoint> endpoint);
+  NetComm(Plugin& plugin, int device, ObjectKind kind,
+          std::unique_ptr<transports::Endpoint> endpoint);
   void poll();
   template <class Post>
   Result<NetRequest*> start(Post post);

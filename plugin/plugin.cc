@@ -8,6 +8,8 @@
 #include "plugin/counters.h"
 #include "plugin/pending_connects.h"
 #include "plugin/transports.h"
+#include "topology/cluster_file.h"
+#include "topology/discover.h"
 
 namespace thinwire::plugin {
 
@@ -35,15 +37,36 @@ Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
   if (!config.ok()) return config.status();
   std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
   plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);
+  if (const Status found = plugin->find_places(); !found.ok()) return found;
   if (const Status found = plugin->find_devices(); !found.ok()) return found;
-  plugin->workers_ =
-      std::make_unique<Workers>(worker_threads(plugin->config_), worker_idle_us(plugin->config_));
-  if (const Status started = plugin->workers_->started(); !started.ok()) {
-    THINWIRE_WARN(log, "THINWIRE_WORKERS: cannot start %d threads: %s",
-                  worker_threads(plugin->config_), std::strerror(started.native()));
-    return started;
-  }
+  if (const Status started = plugin->start_workers(); !started.ok()) return started;
   return plugin;
+}
+
+Status Plugin::find_places() {
+  auto cluster = topology::read_cluster_file(config_.cluster_file, log_);
+  if (!cluster.ok()) return cluster.status();
+  cluster_ = std::move(cluster).value();
+  topology::DiscoverOptions options;
+  options.xml_file = config_.hwloc_xml;
+  options.use_nvml = false;  // NCCL looks after NVLinks
+  auto topology = topology::discover(options, log_);
+  if (!topology.ok()) return topology.status();
+  topology_ = std::move(topology).value();
+  return {};
+}
+
+Status Plugin::start_workers() {
+  std::vector<topology::CpuSet> cores;
+  for (const Device& device : devices_) cores.push_back(device.cores);
+  const int threads = worker_threads(config_);
+  workers_ = std::make_unique<Workers>(threads, worker_idle_us(config_), cores);
+  const Status started = workers_->started();
+  if (!started.ok()) {
+    THINWIRE_WARN(log_, "THINWIRE_WORKERS: cannot start %d threads: %s", threads,
+                  std::strerror(started.native()));
+  }
+  return started;
 }
 
 Status Plugin::find_devices() {
@@ -52,13 +75,23 @@ Status Plugin::find_devices() {
     THINWIRE_WARN(log_, "no usable network device: %s", found.status().text());
     return found.status();
   }
-  devices_ = std::move(found).value();
-  for (const NicInfo& nic : devices_) {
+  devices_ = place_devices(std::move(found).value(), topology_);
+  for (const auto& [nic, transport_index, cores] : devices_) {
     THINWIRE_INFO(log_, "device %s over %s: %d Mb/s, NUMA %d, %s", nic.name.c_str(),
                   std::string(transport_->name()).c_str(), nic.speed_mbps, nic.numa_node,
                   nic.reason.c_str());
   }
+  for (const std::string& line : gpu_lines(devices_, topology_)) {
+    THINWIRE_INFO(log_, "%s", line.c_str());
+  }
   return {};
+}
+
+Result<std::unique_ptr<transports::Endpoint>> Plugin::open(int device) {
+  if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) {
+    return Status(Code::invalid_argument, "no such device", device);
+  }
+  return transport_->open(devices_[static_cast<std::size_t>(device)].transport_index);
 }
 
 void Plugin::add_source(const void* owner, CounterSource counters) {

@@ -14,7 +14,10 @@
 #include "base/log.h"
 #include "base/nic_info.h"
 #include "base/status.h"
+#include "plugin/devices.h"
 #include "plugin/workers.h"
+#include "topology/cluster_view.h"
+#include "topology/topology.h"
 #include "transports/transport.h"
 
 namespace thinwire::plugin {
@@ -23,16 +26,20 @@ class PendingConnects;
 
 class Plugin {
  public:
-  // Reads the configuration, finds the devices and logs which and why. Fails with
-  // Code::invalid_config or Code::system_error (no device), logged. `log` outlives the Plugin.
+  // Reads the configuration, the machine and the cluster file, finds the devices and logs which and
+  // why. Fails with Code::invalid_config or Code::system_error (no device), logged. `log` outlives
+  // the Plugin.
   static Result<std::unique_ptr<Plugin>> create(const Log& log);
   ~Plugin();
 
   const Config& config() const { return config_; }
   const Log& log() const { return log_; }
   const Clock& clock() const { return clock_; }
-  std::span<const NicInfo> devices() const { return devices_; }
-  transports::Transport& transport() { return *transport_; }
+  std::span<const Device> devices() const { return devices_; }
+  const topology::Topology& topology() const { return topology_; }
+  const topology::ClusterView& cluster() const { return cluster_; }  // this rank's own file
+  // An Endpoint of the transport; `device` indexes devices().
+  Result<std::unique_ptr<transports::Endpoint>> open(int device);
   Workers& workers() { return *workers_; }
   PendingConnects& pending_connects() { return *pending_connects_; }
 
@@ -45,13 +52,17 @@ class Plugin {
 
  private:
   Plugin(const Log& log, Config config);
+  Status find_places();
   Status find_devices();
+  Status start_workers();
 
   const Log& log_;
   Config config_;
   SteadyClock clock_;
   std::unique_ptr<transports::Transport> transport_;
-  std::vector<NicInfo> devices_;
+  topology::Topology topology_;
+  topology::ClusterView cluster_;
+  std::vector<Device> devices_;
   std::unique_ptr<Workers> workers_;
   std::mutex sources_mutex_;
   std::map<const void*, CounterSource> sources_;

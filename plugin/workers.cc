@@ -4,6 +4,8 @@
 #include <chrono>
 #include <system_error>
 
+#include "topology/binding.h"
+
 namespace thinwire::plugin {
 
 namespace {
@@ -13,13 +15,29 @@ constexpr std::chrono::microseconds kBusyNap{50};
 constexpr int kSpins = 64;
 }  // namespace
 
-Workers::Workers(int threads, std::int64_t idle_us) : idle_us_(idle_us) {
+Workers::Workers(int threads, std::int64_t idle_us, const std::vector<topology::CpuSet>& cores)
+    : devices_(std::max<std::size_t>(cores.size(), 1)), idle_us_(idle_us) {
   for (int i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
+  if (!cores.empty()) share_out(cores);
   try {
     for (auto& lane : lanes_) lane->thread = std::thread([this, &lane] { run(*lane); });
   } catch (const std::system_error& error) {
     started_ = Status(Code::system_error, "cannot start a worker thread", error.code().value());
     stop();
+  }
+}
+
+// Lane i is near the devices that equal i modulo the smaller number of both. One that serves a
+// device of which nothing is known runs anywhere.
+void Workers::share_out(const std::vector<topology::CpuSet>& cores) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    topology::CpuSet& own = lanes_[i]->cores;
+    bool is_known = true;
+    for (std::size_t device = i % cores.size(); device < cores.size(); device += lanes_.size()) {
+      own = own | cores[device];
+      is_known &= !cores[device].empty();
+    }
+    if (!is_known) own = {};
   }
 }
 
@@ -41,10 +59,12 @@ void Workers::stop() {
   lanes_.clear();
 }
 
-void Workers::add(const void* owner, std::function<bool()> progress) {
+void Workers::add(const void* owner, std::function<bool()> progress, int device) {
   if (lanes_.empty()) return;
   const std::lock_guard lock(mutex_);
-  Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
+  const std::size_t first = static_cast<std::size_t>(device) % std::min(devices_, lanes_.size());
+  const std::size_t near = (lanes_.size() - first - 1) / devices_ + 1;
+  Lane& lane = *lanes_[first + next_lane_++ % near * devices_];
   const std::lock_guard lane_lock(lane.mutex);
   lane.items.push_back({owner, std::move(progress)});
 }
@@ -68,6 +88,7 @@ void Workers::kick() {
 
 // The lane's lock is held during a pass: that is what lets remove() promise what it does.
 void Workers::run(Lane& lane) const {
+  (void)topology::pin_this_thread(lane.cores);
   int spins = 0;
   std::unique_lock lock(lane.mutex);
   while (!lane.stopping) {

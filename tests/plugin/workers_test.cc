@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "topology/sysfs.h"
+
 namespace thinwire::plugin {
 namespace {
 
@@ -57,6 +59,42 @@ TEST(Workers_BusyItem_IsDrivenWithoutKicks, UntilIdle) {
   workers.remove(&item);
 }
 
+// Where a worker runs that drives what belongs to `device`.
+topology::CpuSet cores_seen(Workers& workers, int device) {
+  std::atomic<bool> seen{false};
+  topology::CpuSet cores;
+  const auto look = [&] {
+    if (!seen) cores = topology::allowed_cores();
+    seen = true;
+    return false;
+  };
+  workers.add(&seen, look, device);
+  workers.kick();
+  EXPECT_TRUE(eventually([&] { return seen.load(); }));
+  workers.remove(&seen);
+  return cores;
+}
+
+TEST(Workers_WithCoresOfDevices_StayOnThem, WhicheverAreFewer) {
+  const topology::CpuSet all = topology::allowed_cores();
+  if (all.count() < 2) GTEST_SKIP() << "one core only";
+  topology::CpuSet first;
+  topology::CpuSet second;
+  first.add(all.cpus()[0]);
+  second.add(all.cpus()[1]);
+  for (const int threads : {2, 3, 5}) {
+    Workers workers(threads, kHourUs, {first, second});
+    for (int round = 0; round < 4; ++round) {
+      EXPECT_EQ(cores_seen(workers, 0), first) << threads;
+      EXPECT_EQ(cores_seen(workers, 1), second) << threads;
+    }
+  }
+  Workers one(1, kHourUs, {first, second});
+  EXPECT_EQ(cores_seen(one, 1), first | second);
+  Workers unknown(1, kHourUs, {first, {}});
+  EXPECT_EQ(cores_seen(unknown, 0), all);
+}
+
 TEST(Workers_RemovedItem_IsNeverTouchedAgain, EvenWhenBusy) {
   Workers workers(2, 1);
   for (int round = 0; round < 200; ++round) {
@@ -78,7 +116,7 @@ constexpr bool kSanitized = false;
 void start_without_memory_for_stacks() {
   const rlimit none{1 << 20, 1 << 20};
   setrlimit(RLIMIT_AS, &none);
-  const Workers workers(4, 1);
+  const Workers workers(64, 1);  // more than the stacks of earlier threads that libc may have kept
   std::_Exit(workers.started().code() == Code::system_error && workers.none() ? 0 : 1);
 }
 
