@@ -166,8 +166,10 @@ compression::Residual* EngineImpl::find_residual(const Request& request, const C
       .geometry = static_cast<std::uint64_t>(schedule) << 8 | static_cast<std::uint64_t>(call.op),
       .count = call.count,
       .type = call.type};
-  return residuals_.find_and_pin(
-      key, call.count * static_cast<std::size_t>(request.plan->residuals), call.tensor->valid);
+  const auto residuals = static_cast<std::size_t>(request.plan->residuals);
+  const std::size_t pieces = request.offsets.size() - 1;
+  return residuals_.find_and_pin(key, residuals * call.count, residuals * pieces * request.tiles,
+                                 call.tensor->valid);
 }
 
 void EngineImpl::fill(Request& request, const Call& call) {

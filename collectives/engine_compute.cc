@@ -96,8 +96,13 @@ std::size_t EngineImpl::encode(const Tile& tile, const CompiledStep& step, const
   compression::EncodeContext context;
   context.valid = request.valid - std::min(request.valid, range.first);
   if (request.residual != nullptr && codec->lossy()) {
-    const std::size_t first = static_cast<std::size_t>(step.residual) * request.offsets.back();
-    context.residual = request.residual->values.data() + first + range.first;
+    const auto ordinal = static_cast<std::size_t>(step.residual);
+    const std::size_t pieces = request.offsets.size() - 1;
+    context.residual =
+        request.residual->values.data() + ordinal * request.offsets.back() + range.first;
+    context.limit = request.residual->limits.data() +
+                    (ordinal * request.tiles + tile.index) * pieces +
+                    static_cast<std::size_t>(step.piece);
   } else if (may_fall_back(*codec) && !options_.feedback.topk_without) {
     codec = &compression::exact_frames();
   }

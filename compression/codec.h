@@ -29,6 +29,9 @@ struct EncodeContext {
   // Seed of stochastic rounding: a hash of all that tells this encode from others (seed, operation,
   // rank, piece). The codec hashes the element into it.
   std::uint64_t noise = 0;
+  // Top-k's memory from one encoding of these elements to the next, which saves it a sample: 0 at
+  // first, else what it left there.
+  std::uint32_t* limit = nullptr;
 };
 
 // `type` below is the type of the elements in memory: any type for `none`; float32, float16 or

@@ -34,7 +34,7 @@ ResidualStore::Entries::iterator ResidualStore::touch(const ResidualKey& key) {
 }
 
 Residual* ResidualStore::find_and_pin(const ResidualKey& key, std::size_t floats,
-                                      std::size_t valid) {
+                                      std::size_t limits, std::size_t valid) {
   ++clock_;
   const Entries::iterator entry = touch(key);
   Residual& residual = *entry;
@@ -49,9 +49,11 @@ Residual* ResidualStore::find_and_pin(const ResidualKey& key, std::size_t floats
       return nullptr;
     }
     residual.values.resize(floats);
+    residual.limits.resize(limits);
     bytes_ += bytes;
   } else if (residual.valid != valid) {
     std::ranges::fill(residual.values, 0.0f);
+    std::ranges::fill(residual.limits, 0u);
     residual.valid = valid;
     ++counts_.resets;
   }
@@ -70,6 +72,7 @@ bool ResidualStore::make_room(std::size_t bytes, std::uint64_t unused_since) {
     if (entry->values.empty() || entry->pins > 0) continue;
     bytes_ -= entry->values.size() * sizeof(float);
     entry->values = {};
+    entry->limits = {};
     entry->seen = 0;
     ++counts_.evictions;
   }

@@ -29,7 +29,9 @@ struct ResidualKey {
 struct Residual {
   ResidualKey key;
   std::vector<float> values;  // empty until the tensor has recurred
-  std::size_t valid = 0;      // elements, of those given at the last find()
+  // Top-k's memory (EncodeContext::limit), one for each encoding; 0: none.
+  std::vector<std::uint32_t> limits;
+  std::size_t valid = 0;  // elements, of those given at the last find()
   std::uint64_t seen = 0;
   std::uint64_t last_used = 0;
   int pins = 0;
@@ -51,10 +53,11 @@ class ResidualStore {
   ResidualStore(std::size_t max_bytes, int recurrences)
       : max_bytes_(max_bytes), recurrences_(static_cast<std::uint64_t>(recurrences)) {}
 
-  // `floats`: how many the residual of this tensor has. Null: none yet, or no memory for it, which
-  // is no error. The result is pinned: unpin() it when the call that uses it is done. A changed
-  // `valid` sets it to zero: the tensor is another.
-  Residual* find_and_pin(const ResidualKey& key, std::size_t floats, std::size_t valid);
+  // `floats` and `limits`: how many of these the residual of this tensor has. Null: none yet, or no
+  // memory for it, which is no error. The result is pinned: unpin() it when the call that uses it
+  // is done. A changed `valid` sets it to zero: the tensor is another.
+  Residual* find_and_pin(const ResidualKey& key, std::size_t floats, std::size_t limits,
+                         std::size_t valid);
   void unpin(Residual* residual) { --residual->pins; }
 
   ResidualStats stats() const;

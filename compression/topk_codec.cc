@@ -1,5 +1,6 @@
 #include "compression/topk_codec.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace thinwire::compression {
@@ -153,20 +154,34 @@ class TopkWriter {
   TopkBitmap bitmap_;
 };
 
-// Corrects the sample's guess by what it turned out to choose, a few times; leaves the writer at
-// the beginning when that does not help.
-bool try_sampled(const TopkSource& source, TopkWriter& writer, std::size_t wanted) {
+// The limit that would have chosen `wanted` in place of `marked`, roughly: far out in the tail of
+// what is between Gaussian and heavy-tailed a factor in number is a small factor in magnitude.
+std::uint32_t nudged(std::uint32_t limit, std::size_t marked, std::size_t wanted) {
+  const double ratio = static_cast<double>(marked + 1) / static_cast<double>(wanted + 1);
+  const float next = float_of(limit) * static_cast<float>(std::pow(ratio, 0.15));
+  return std::min(bits_of(next), kInfinityBits - 1);
+}
+
+// Starts from the limit of last time or from a sample, and corrects the sample's guess by what it
+// turned out to choose, a few times; leaves the writer at the beginning when that does not help.
+bool try_guesses(const TopkSource& source, TopkWriter& writer, std::size_t wanted,
+                 std::uint32_t* memory) {
   constexpr int kAttempts = 3;
   auto target = static_cast<double>(wanted);
   std::uint32_t last_limit = kInfinityBits;
+  std::uint32_t remembered = memory == nullptr ? 0 : *memory;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::uint32_t limit =
-        source.count() == 0 ? 0 : sampled_limit(source, target, writer.end());
+    const bool sampled = remembered == 0 && source.count() > 0;
+    const std::uint32_t limit = sampled ? sampled_limit(source, target, writer.end()) : remembered;
     if (limit == last_limit) return false;
     last_limit = limit;
     const bool fits = writer.try_write({limit}, topk_most(wanted));
-    if (fits && (limit == 0 || writer.marked() >= topk_least(wanted))) return true;
-    target *= static_cast<double>(wanted) / static_cast<double>(writer.marked() + 1);
+    if (fits && (limit == 0 || writer.marked() >= topk_least(wanted))) {
+      if (memory != nullptr) *memory = nudged(limit, writer.marked(), wanted);
+      return true;
+    }
+    if (sampled) target *= static_cast<double>(wanted) / static_cast<double>(writer.marked() + 1);
+    remembered = 0;
     writer.rewind();
   }
   return false;
@@ -190,7 +205,7 @@ std::size_t TopkCodec::encode(const void* elements, DataType type, std::size_t c
   const std::size_t wanted = topk_wanted(valid, ratio_);
   TopkSource source(elements, type, valid, context.residual);
   TopkWriter writer(source, count, value_, wire + kFrameHeaderBytes);
-  if (!try_sampled(source, writer, wanted)) {
+  if (!try_guesses(source, writer, wanted, context.limit)) {
     std::size_t non_finite = 0;
     const TopkCut cut = exact_cut(source, wanted, non_finite);
     if (!writer.try_write(cut, topk_most(wanted))) {

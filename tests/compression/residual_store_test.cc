@@ -13,7 +13,7 @@ ResidualKey key(std::uint64_t tensor, std::size_t count = 100) {
 
 // Finds, lets go at once; the values live on in the store.
 Residual* use(ResidualStore& store, const ResidualKey& key, std::size_t valid = 100) {
-  Residual* residual = store.find_and_pin(key, key.count, valid);
+  Residual* residual = store.find_and_pin(key, key.count, 1, valid);
   if (residual != nullptr) store.unpin(residual);
   return residual;
 }
@@ -83,7 +83,7 @@ TEST(ResidualStore, SetThatDoesNotFit_KeepsThoseThatHaveMemory) {
 
 TEST(ResidualStore, PinnedResidual_IsNeverGivenUp) {
   ResidualStore store(400, 1);
-  Residual* pinned = store.find_and_pin(key(1), 100, 100);
+  Residual* pinned = store.find_and_pin(key(1), 100, 1, 100);
   ASSERT_NE(pinned, nullptr);
   for (int round = 0; round < 3; ++round) EXPECT_EQ(use(store, key(2)), nullptr);
   EXPECT_EQ(pinned->values.size(), 100u);
@@ -99,7 +99,7 @@ TEST(ResidualStore, TensorLargerThanTheBudget_GetsNone) {
 
 TEST(ResidualStore, EndlessNewTensors_AreForgotten) {
   ResidualStore store(kMany, 1);
-  Residual* pinned = store.find_and_pin(key(1), 100, 100);
+  Residual* pinned = store.find_and_pin(key(1), 100, 1, 100);
   for (std::uint64_t tensor = 2; tensor < 200'000; ++tensor) use(store, key(tensor, 1));
   EXPECT_LE(store.stats().bytes, kMany);
   EXPECT_EQ(use(store, key(1)), pinned);

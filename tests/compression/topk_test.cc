@@ -74,6 +74,46 @@ TEST_P(Topk, EveryKindOfData_SendsTheLargestAboutAsManyAsWanted) {
   }
 }
 
+// Whatever the memory holds, from the last time or from anywhere.
+TEST_P(Topk, RememberedLimit_ChangesHowTheCutIsFoundAndNotThatItIsOne) {
+  for (const Kind kind : kKinds) {
+    const auto x = sample(kind, 70000, 48);
+    const std::size_t wanted = topk_wanted(x.size(), ratio_);
+    const auto odd = static_cast<std::size_t>(
+        std::count_if(x.begin(), x.end(), [](float v) { return !std::isfinite(v); }));
+    for (const std::uint32_t start : {0u, 1u, magnitude(1.0f), magnitude(1e30f), 0x7f7fffffu}) {
+      SCOPED_TRACE(std::string(name_of(kind)) + " " + std::to_string(start));
+      std::uint32_t limit = start;
+      for (int round = 0; round < 4; ++round) {
+        std::vector<std::byte> wire(codec_.max_encoded_bytes(x.size(), DataType::float32));
+        wire.resize(
+            codec_.encode(x.data(), DataType::float32, x.size(), wire.data(), {.limit = &limit}));
+        const auto y = decode(codec_, wire, x.size());
+        std::vector<bool> chosen(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) chosen[i] = y[i] != 0;
+        EXPECT_LE(count_of(chosen), std::max(topk_most(wanted), odd));
+        expect_cut(x, chosen);
+        EXPECT_LE(limit, 0x7f7fffffu);
+      }
+    }
+  }
+}
+
+TEST(TopkMemory, RememberedLimit_ComesToSendWhatIsWanted) {
+  const auto x = sample(Kind::gaussian, 100000, 49);
+  const Codec& used = codec_of("topk:0.01");
+  std::uint32_t limit = magnitude(2.45f);  // 1.4 % of a Gaussian are above
+  std::vector<std::size_t> sent;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::byte> wire(used.max_encoded_bytes(x.size(), DataType::float32));
+    wire.resize(used.encode(x.data(), DataType::float32, x.size(), wire.data(), {.limit = &limit}));
+    const auto y = decode(used, wire, x.size());
+    sent.push_back(static_cast<std::size_t>(
+        std::count_if(y.begin(), y.end(), [](float v) { return v != 0; })));
+  }
+  EXPECT_NEAR(static_cast<double>(sent.back()), 1000, 30);
+}
+
 TEST_P(Topk, SentElements_AreExactAndTheOthersZero) {
   const auto x = sample(Kind::heavy_tailed, 100000, 42);
   const auto y = decode(codec_, encode(codec_, x.data(), DataType::float32, x.size()), x.size());
