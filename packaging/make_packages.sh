@@ -36,8 +36,6 @@ check_deb() {
   contents_hold "$listing" "/usr/lib/$multiarch/$LIBRARY" "/usr/lib/$multiarch/$PROFILER" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/copyright "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
   dpkg-deb --info "$deb" conffiles | grep -qx /etc/thinwire.conf || die "/etc/thinwire.conf is no conffile"
   dpkg-deb --field "$deb" Depends | grep -q libc6 || die "the DEB does not depend on libc6"
-  dpkg-deb --info "$deb" postinst | grep -q "/usr/lib/$multiarch/libnccl-net.so" || die "the DEB makes no alternative libnccl-net.so"
-  dpkg-deb --info "$deb" prerm | grep -q -- --remove || die "the DEB does not take its alternative back"
   dpkg-deb --field "$deb" Maintainer | grep -q invalid && die "the maintainer of the DEB is a placeholder"
   rm -f "$listing"
 }
@@ -47,8 +45,6 @@ check_rpm() {
   listing="$(mktemp)"
   rpm -qlp "$rpm" >"$listing" 2>/dev/null
   contents_hold "$listing" "/usr/lib64/$LIBRARY" "/usr/lib64/$PROFILER" /etc/thinwire.conf /usr/bin/thinwire /usr/share/doc/thinwire/LICENSE "${PROGRAMS[@]/#//usr/lib/thinwire/bin/}"
-  rpm -qp --scripts "$rpm" 2>/dev/null | grep -q "/usr/lib64/libnccl-net.so" || die "the RPM makes no alternative libnccl-net.so"
-  rpm -qp --scripts "$rpm" 2>/dev/null | grep -q -- --remove || die "the RPM does not take its alternative back"
   rpm -qcp "$rpm" 2>/dev/null | grep -qx /etc/thinwire.conf || die "/etc/thinwire.conf is no configuration file of the RPM"
   rm -f "$listing"
 }
