@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -25,10 +26,23 @@ struct ResidualKey {
   bool operator==(const ResidualKey&) const = default;
 };
 
+// On a cache line: encoding with feedback reads and writes it alongside the elements.
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
+  }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kAlignment); }
+  bool operator==(const CacheLineAllocator&) const = default;
+};
+using ResidualValues = std::vector<float, CacheLineAllocator<float>>;
+
 // One tensor's residual. Stays where it is while it is pinned.
 struct Residual {
   ResidualKey key;
-  std::vector<float> values;  // empty until the tensor has recurred
+  ResidualValues values;  // empty until the tensor has recurred
   // Top-k's memory (EncodeContext::limit), one for each encoding; 0: none.
   std::vector<std::uint32_t> limits;
   std::size_t valid = 0;  // elements, of those given at the last find()

@@ -24,7 +24,7 @@ TEST(ResidualStore, Tensor_GetsZerosAtItsThirdAppearanceAndKeepsWhatIsWritten) {
   EXPECT_EQ(use(store, key(7)), nullptr);
   Residual* residual = use(store, key(7));
   ASSERT_NE(residual, nullptr);
-  EXPECT_EQ(residual->values, std::vector<float>(100, 0.0f));
+  EXPECT_EQ(residual->values, ResidualValues(100, 0.0f));
   residual->values[5] = 2;
   ASSERT_EQ(use(store, key(7)), residual);
   EXPECT_EQ(residual->values[5], 2.0f);
