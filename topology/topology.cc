@@ -261,6 +261,7 @@ std::vector<int> Topology::nearest_nics(const Gpu& gpu) const {
 }
 
 int Topology::nic_for(int gpu) const {
+  if (gpu < 0 || gpu >= static_cast<int>(machine_.gpus.size())) return kNone;
   const std::vector<int> nearest = nearest_nics(machine_.gpus[static_cast<std::size_t>(gpu)]);
   if (nearest.empty()) return kNone;
   // Position among the GPUs that have the same choice.

@@ -128,7 +128,7 @@ class Topology {
   // Indexes of the NICs nearest to the GPU: of the smallest distance, and of these the fastest.
   std::vector<int> nearest_nics(const Gpu& gpu) const;
   // One NIC for the GPU: those nearest are shared out among the GPUs that are equally near, in
-  // order. kNone without NICs.
+  // order. kNone without NICs, or when there is no such GPU.
   int nic_for(int gpu) const;
 
  private:
