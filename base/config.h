@@ -17,7 +17,7 @@
 
 namespace thinwire {
 
-enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
+enum class TransportChoice : std::uint8_t { automatic, tcp, ucx, verbs };
 enum class FeedbackChoice : std::uint8_t { automatic, off, all };
 enum class IdentityChoice : std::uint8_t { profiler, buffer };
 enum class ScheduleChoice : std::uint8_t { automatic, ring, direct, grid, tree };
@@ -66,10 +66,19 @@ struct Config {
   ChecksumChoice tcp_checksum = ChecksumChoice::header;
   std::string tcp_congestion;  // "": the system's
 
+  // RDMA verbs.
+  std::int64_t verbs_queue_pairs = 2;  // THINWIRE_VERBS_QUEUE_PAIRS, for data, per connection
+
   // NCCL's own names.
   std::string socket_ifname;                         // NCCL_SOCKET_IFNAME
   AddressFamily socket_family = AddressFamily::any;  // NCCL_SOCKET_FAMILY
   std::string hostid;                                // NCCL_HOSTID
+  std::string ib_hca;                                // NCCL_IB_HCA
+  std::int64_t ib_gid_index = -1;                    // NCCL_IB_GID_INDEX, -1: by type
+  std::int64_t ib_tc = 0;                            // NCCL_IB_TC
+  std::int64_t ib_sl = 0;                            // NCCL_IB_SL
+  std::int64_t ib_timeout = 16;                      // NCCL_IB_TIMEOUT, 4.096 us * 2^16
+  std::int64_t ib_retry_cnt = 6;                     // NCCL_IB_RETRY_CNT
 };
 
 // One KEY=value list, as the environment holds it.

@@ -10,7 +10,7 @@
 
 namespace thinwire {
 
-inline constexpr std::array<std::string_view, 3> kTransportChoices{"auto", "tcp", "ucx"};
+inline constexpr std::array<std::string_view, 4> kTransportChoices{"auto", "tcp", "ucx", "verbs"};
 inline constexpr std::array<std::string_view, 2> kChecksumChoices{"header", "full"};
 inline constexpr std::array<std::string_view, 3> kFamilyChoices{"any", "AF_INET", "AF_INET6"};
 
@@ -22,7 +22,8 @@ inline constexpr std::array kNetworkSettings{
             .agreed = true,
             .help = "What moves the bytes. tcp: sockets. ucx: UCX (libucp.so.0, 1.13 or newer) as "
                     "its own variables configure it, with TCP for set-up and errors; experimental, "
-                    "only in builds with -DTHINWIRE_UCX=ON. auto: tcp."},
+                    "only in builds with -DTHINWIRE_UCX=ON. verbs: RDMA over InfiniBand or RoCE "
+                    "(libibverbs.so.1), with TCP for set-up and errors. auto: tcp."},
     Setting{.section = "Topology",
             .name = "THINWIRE_HWLOC_XML",
             .field = &Config::hwloc_xml,
@@ -105,6 +106,13 @@ inline constexpr std::array kNetworkSettings{
             .help =
                 "Congestion control of the sockets; one the kernel does not offer is warned about "
                 "and not used. Empty: the system's."},
+    Setting{.section = "RDMA verbs",
+            .name = "THINWIRE_VERBS_QUEUE_PAIRS",
+            .field = &Config::verbs_queue_pairs,
+            .minimum = 1,
+            .maximum = 15,
+            .help = "Queue pairs for data per connection, beside one for messages. Writes of "
+                    "512 KiB and more are spread over them. The connecting side's value counts."},
     Setting{.section = "NCCL's own variables",
             .name = "NCCL_SOCKET_IFNAME",
             .field = &Config::socket_ifname,
@@ -121,6 +129,43 @@ inline constexpr std::array kNetworkSettings{
             .field = &Config::hostid,
             .help = "Overrides the identity of this host. Ranks with equal identities count as "
                     "one host."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_HCA",
+            .field = &Config::ib_hca,
+            .help = "RDMA devices to use: a comma list of name prefixes, each with :port where one "
+                    "port is meant; =name means exactly that name; a leading ^ excludes. Empty: "
+                    "all with an active port."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_GID_INDEX",
+            .field = &Config::ib_gid_index,
+            .minimum = -1,
+            .maximum = 255,
+            .help = "GID of the RDMA ports. -1: chosen by type, RoCEv2 with an IPv4 address "
+                    "first."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_TC",
+            .field = &Config::ib_tc,
+            .maximum = 255,
+            .help = "Traffic class of RDMA packets."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_SL",
+            .field = &Config::ib_sl,
+            .maximum = 15,
+            .help = "Service level of RDMA packets."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_TIMEOUT",
+            .field = &Config::ib_timeout,
+            .minimum = 1,
+            .maximum = 22,
+            .help = "How long an RDMA device waits for an acknowledgement: 4.096 us * 2^value, on "
+                    "some devices up to four times as long."},
+    Setting{.section = "NCCL's own variables",
+            .name = "NCCL_IB_RETRY_CNT",
+            .field = &Config::ib_retry_cnt,
+            .minimum = 1,
+            .maximum = 7,
+            .help = "How often an RDMA device tries again before it gives a path up. 7 never "
+                    "gives up on some devices and is taken as 6."},
 };
 
 }  // namespace thinwire

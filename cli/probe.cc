@@ -2,6 +2,7 @@
 #include "cli/facts.h"
 #include "transports/tcp/tcp_transport.h"
 #include "transports/ucx/ucx_transport.h"
+#include "transports/verbs/verbs_transport.h"
 
 namespace thinwire::cli {
 namespace {
@@ -26,8 +27,10 @@ std::vector<TransportFacts> probe_transports(const Config& config, const Log& lo
   const SteadyClock clock;
   transports::tcp::TcpTransport tcp(config, log, clock);
   transports::ucx::UcxTransport ucx(config, log, clock, tcp);
+  transports::verbs::VerbsTransport verbs(config, log, clock, tcp);
   const bool with_ucx = config.transport == TransportChoice::ucx;
-  return {probe(tcp, !with_ucx), probe(ucx, with_ucx)};
+  const bool with_verbs = config.transport == TransportChoice::verbs;
+  return {probe(tcp, !with_ucx && !with_verbs), probe(ucx, with_ucx), probe(verbs, with_verbs)};
 }
 
 }  // namespace thinwire::cli

@@ -4,6 +4,7 @@
 
 #include "transports/tcp/tcp_transport.h"
 #include "transports/ucx/ucx_transport.h"
+#include "transports/verbs/verbs_transport.h"
 
 namespace thinwire::plugin {
 
@@ -11,10 +12,11 @@ namespace {
 
 using transports::Transport;
 
-// UCX over the connections of another transport, which it owns.
-class UcxOverTcp final : public Transport {
+// A transport over the connections of another one, which it owns.
+template <class Upper>
+class OverTcp final : public Transport {
  public:
-  UcxOverTcp(const Config& config, const Log& log, const Clock& clock)
+  OverTcp(const Config& config, const Log& log, const Clock& clock)
       : control_(config, log, clock), transport_(config, log, clock, control_) {}
 
   std::string_view name() const override { return transport_.name(); }
@@ -25,7 +27,7 @@ class UcxOverTcp final : public Transport {
 
  private:
   transports::tcp::TcpTransport control_;
-  transports::ucx::UcxTransport transport_;
+  Upper transport_;
 };
 
 }  // namespace
@@ -36,7 +38,9 @@ std::unique_ptr<Transport> make_transport(const Config& config, const Log& log,
                                           const Clock& clock) {
   switch (config.transport) {
     case TransportChoice::ucx:
-      return std::make_unique<UcxOverTcp>(config, log, clock);
+      return std::make_unique<OverTcp<transports::ucx::UcxTransport>>(config, log, clock);
+    case TransportChoice::verbs:
+      return std::make_unique<OverTcp<transports::verbs::VerbsTransport>>(config, log, clock);
     case TransportChoice::automatic:
     case TransportChoice::tcp:
       break;

@@ -1,0 +1,60 @@
+// The verbs transport's entries in the contract suite, over a fake libibverbs within the process
+// and TCP's control connections on loopback.
+#include "tests/fakes/fake_verbs.h"
+#include "tests/transports/contract.h"
+#include "transports/tcp/tcp_transport.h"
+#include "transports/verbs/verbs_transport.h"
+
+namespace thinwire::transports::contract {
+
+namespace {
+
+class FakeNetworkTransport final : public Transport {
+ public:
+  FakeNetworkTransport(const fakes::FakeHcaOptions& hca, const Config& config, const Log& log,
+                       const Clock& clock)
+      : network_({hca}),
+        control_(config, log, clock),
+        transport_(std::in_place, config, log, clock, control_,
+                   std::make_unique<fakes::FakeVerbs>(network_), "/nonexistent") {}
+  ~FakeNetworkTransport() override {
+    transport_.reset();
+    EXPECT_EQ(network_.live_objects(), 0);
+  }
+  std::string_view name() const override { return transport_->name(); }
+  Result<std::vector<NicInfo>> probe() override { return transport_->probe(); }
+  Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_->open(device); }
+
+ private:
+  fakes::FakeNetwork network_;
+  tcp::TcpTransport control_;
+  std::optional<verbs::VerbsTransport> transport_;
+};
+
+Case fake_case(const char* name, const fakes::FakeHcaOptions& hca, std::int64_t queue_pairs) {
+  Config config;
+  config.socket_ifname = "=lo";
+  config.verbs_queue_pairs = queue_pairs;
+  // What the suite sizes its messages by: the border between short and long ones is below 32 KiB,
+  // the window for those that are not expected 1 MiB.
+  config.tcp_chunk_bytes = 32 * 1024;
+  config.tcp_window_bytes = 1024 * 1024;
+  return {name,
+          [hca](const Config& the_config, const Log& log, const Clock& clock) {
+            return std::make_unique<FakeNetworkTransport>(hca, the_config, log, clock);
+          },
+          config};
+}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  return {
+      fake_case("FakeRoce", {}, 2),
+      fake_case("FakeInfiniBand", {.link_layer = IBV_LINK_LAYER_INFINIBAND}, 1),
+      fake_case("FakeShortWrites",
+                {.mtu = IBV_MTU_1024, .max_message_bytes = 16 * 1024, .max_inline_bytes = 0}, 4),
+  };
+}
+
+}  // namespace thinwire::transports::contract

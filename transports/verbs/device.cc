@@ -1,0 +1,213 @@
+#include "transports/verbs/device.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "transports/verbs/hca_filter.h"
+#include "transports/verbs/words.h"
+
+namespace thinwire::transports::verbs {
+
+namespace {
+
+// The library's list, for as long as it is looked at.
+class DeviceList {
+ public:
+  explicit DeviceList(const Api& api) : api_(api), list_(api.get_device_list(&count_)) {}
+  ~DeviceList() {
+    if (list_ != nullptr) api_.free_device_list(list_);
+  }
+  DeviceList(const DeviceList&) = delete;
+  DeviceList& operator=(const DeviceList&) = delete;
+  ibv_device** begin() const { return list_; }
+  ibv_device** end() const { return list_ + (list_ == nullptr ? 0 : count_); }
+
+ private:
+  const Api& api_;
+  int count_ = 0;
+  ibv_device** list_;
+};
+
+Result<ChosenGid> read_gid(const Api& api, ibv_context* context, int port, int wanted) {
+  std::vector<ibv_gid_entry> table(1024);
+  const ssize_t count = api.query_gid_table(context, table.data(), table.size());
+  if (count < 0) {
+    return Status(Code::system_error, "the GID table cannot be read (rdma-core before 32?)",
+                  static_cast<int>(-count));
+  }
+  table.resize(static_cast<std::size_t>(count));
+  return choose_gid(table, static_cast<std::uint32_t>(port), wanted);
+}
+
+void read_sysfs(NicInfo& nic, const std::string& root, const std::string& hca) {
+  const std::filesystem::path device =
+      std::filesystem::path(root) / "class" / "infiniband" / hca / "device";
+  std::error_code error;
+  const auto real = std::filesystem::canonical(device, error);
+  if (error) return;  // soft devices have no parent
+  nic.pci_path = real.string();
+  int node = -1;
+  if (std::ifstream(device / "numa_node") >> node) nic.numa_node = node;
+}
+
+// One device's ports, as long as it is open.
+class PortFinder {
+ public:
+  PortFinder(const Settings& settings, const std::string& sysfs_root, std::vector<Device>& found)
+      : settings_(settings),
+        sysfs_root_(sysfs_root),
+        filter_(settings.config.ib_hca),
+        found_(found) {}
+
+  void look_at(ibv_device* native) {
+    const std::string hca = native->name;
+    ibv_context* context = settings_.api.open_device(native);
+    if (context == nullptr) {
+      THINWIRE_INFO(settings_.log, "verbs: %s cannot be opened (errno %d)", hca.c_str(), errno);
+      return;
+    }
+    ibv_device_attr limits{};
+    if (settings_.api.query_device(context, &limits) == 0) {
+      for (int port = 1; port <= limits.phys_port_cnt; ++port) {
+        take_port(context, limits, hca, port);
+      }
+    }
+    settings_.api.close_device(context);
+  }
+
+ private:
+  void take_port(ibv_context* context, const ibv_device_attr& limits, const std::string& hca,
+                 int number) {
+    if (!filter_.admits(hca, number)) return;
+    ibv_port_attr port{};
+    if (settings_.api.query_port(context, static_cast<std::uint8_t>(number), &port) != 0) return;
+    if (port.state != IBV_PORT_ACTIVE) {
+      THINWIRE_INFO(settings_.log, "verbs: %s:%d is not used: port %s", hca.c_str(), number,
+                    words_of(port.state));
+      return;
+    }
+    const auto gid =
+        read_gid(settings_.api, context, number, static_cast<int>(settings_.config.ib_gid_index));
+    if (!gid.ok()) {
+      THINWIRE_INFO(settings_.log, "verbs: %s:%d is not used: %s", hca.c_str(), number,
+                    gid.status().text());
+      return;
+    }
+    Device device;
+    device.hca = hca;
+    device.port = number;
+    device.interface = gid.value().interface;
+    device.nic.name = limits.phys_port_cnt > 1 ? hca + ":" + std::to_string(number) : hca;
+    device.nic.port = number;
+    device.nic.guid = be64toh(limits.sys_image_guid);
+    const int speed = speed_mbps(port.active_speed, port.active_width);
+    device.nic.speed_known = speed > 0;
+    if (device.nic.speed_known) device.nic.speed_mbps = speed;
+    const bool ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+    device.nic.reason = std::string(ethernet ? "RoCE" : "InfiniBand") + " port " +
+                        std::to_string(number) + ", " + gid.value().reason;
+    if (!settings_.config.ib_hca.empty()) {
+      device.nic.reason += ", matching NCCL_IB_HCA=" + settings_.config.ib_hca;
+    }
+    read_sysfs(device.nic, sysfs_root_, hca);
+    found_.push_back(std::move(device));
+  }
+
+  const Settings& settings_;
+  const std::string& sysfs_root_;
+  const HcaFilter filter_;
+  std::vector<Device>& found_;
+};
+
+Status failed(const char* text) { return {Code::system_error, text, errno}; }
+
+}  // namespace
+
+Result<std::vector<Device>> find_devices(const Settings& settings, const std::string& sysfs_root) {
+  std::vector<Device> found;
+  PortFinder finder(settings, sysfs_root, found);
+  bool any = false;
+  for (ibv_device* native : DeviceList(settings.api)) {
+    any = true;
+    finder.look_at(native);
+  }
+  if (!any) return Status(Code::system_error, "this host has no RDMA device");
+  if (found.empty()) {
+    return Status(Code::system_error,
+                  "no RDMA port is active, addressed and admitted by NCCL_IB_HCA");
+  }
+  return found;
+}
+
+Result<std::unique_ptr<Context>> Context::open(const Settings& settings, const Device& device) {
+  std::unique_ptr<Context> context(new Context(settings, device));
+  Status status = context->open_device(device.hca);
+  if (status.ok()) status = context->make_parts();
+  if (status.ok()) status = context->refresh();
+  if (status.ok()) return context;
+  THINWIRE_WARN(settings.log, "%s: %s (errno %d)", device.nic.name.c_str(), status.text(),
+                status.native());
+  return status;
+}
+
+Context::~Context() {
+  if (channel_ != nullptr) api().destroy_comp_channel(channel_);
+  if (domain_ != nullptr) api().dealloc_pd(domain_);
+  if (native_ != nullptr) api().close_device(native_);
+}
+
+Status Context::open_device(const std::string& hca) {
+  for (ibv_device* each : DeviceList(api())) {
+    if (native_ == nullptr && hca == each->name) native_ = api().open_device(each);
+  }
+  return native_ == nullptr ? failed("the RDMA device cannot be opened") : Status();
+}
+
+Status Context::make_parts() {
+  if (api().query_device(native_, &limits_) != 0) return failed("the device tells no limits");
+  domain_ = api().alloc_pd(native_);
+  if (domain_ == nullptr) return failed("no protection domain");
+  channel_ = api().create_comp_channel(native_);
+  if (channel_ == nullptr) return failed("no completion channel");
+  for (const int fd : {native_->async_fd, channel_->fd}) {
+    if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) return failed("fcntl");
+  }
+  return {};
+}
+
+Status Context::refresh() {
+  ibv_port_attr port{};
+  if (api().query_port(native_, port_number_, &port) != 0) return failed("the port is gone");
+  port_ = port;
+  auto gid =
+      read_gid(api(), native_, port_number_, static_cast<int>(settings_.config.ib_gid_index));
+  if (!gid.ok()) return gid.status();
+  gid_ = std::move(gid).value();
+  return {};
+}
+
+void Context::take_events() {
+  ibv_async_event event{};
+  while (api().get_async_event(native_, &event) == 0) {
+    const bool is_news =
+        event.event_type != IBV_EVENT_COMM_EST && event.event_type != IBV_EVENT_QP_LAST_WQE_REACHED;
+    if (is_news) {
+      THINWIRE_WARN(settings_.log, "%s: event %d: %s", name_.c_str(), event.event_type,
+                    words_of(event.event_type));
+    }
+    api().ack_async_event(&event);
+  }
+}
+
+void Context::drain_channel() const {
+  ibv_cq* cq = nullptr;
+  void* user = nullptr;
+  while (api().get_cq_event(channel_, &cq, &user) == 0) api().ack_cq_events(cq, 1);
+}
+
+}  // namespace thinwire::transports::verbs

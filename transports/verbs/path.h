@@ -1,0 +1,100 @@
+// One queue pair of a connection with what was given to it, in order: sent, on its way, or waiting
+// for room. When the queue pair fails, a new one takes its place and goes on where the peer stopped
+// receiving, so that nothing is lost and nothing comes twice.
+// Owner: a Channel; one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "transports/containers.h"
+#include "transports/verbs/queue_pair.h"
+
+namespace thinwire::transports::verbs {
+
+// One work request, complete in itself so that it can be posted again.
+struct Work {
+  const void* data = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint32_t local_key = 0;
+  std::uint64_t remote_address = 0;  // 0: a message into a slot
+  std::uint32_t remote_key = 0;
+  std::uint32_t immediate = 0;
+  bool tells = true;       // takes a receive of the peer: a message, or a write with immediate data
+  bool signalled = false;  // its completion is waited for
+  void* owner = nullptr;   // the Sender's
+};
+
+class Path {
+ public:
+  // `slots`: what receives go into; null: this path takes nothing but immediate data.
+  Path(const Context& context, ibv_cq* cq, std::uint16_t number, QueueDepths depths,
+       const class SlotMemory* slots)
+      : context_(context), cq_(cq), number_(number), depths_(depths), slots_(slots) {}
+
+  // A new queue pair with all its receives posted. The one before is gone.
+  Status open();
+  Status connect(const PathAddress& peer);
+  PathAddress address() const { return pair_->address(); }
+  bool is_live() const { return state_ == State::live; }
+  bool is_stopped() const { return state_ == State::stopped; }
+  std::uint16_t epoch() const { return epoch_; }
+  // Nothing more arrives or leaves; what was posted comes back.
+  void stop();
+  // Stopped, and everything came back. Call until true.
+  bool drain();
+  // The queue pair is gone, and with it the device's access to memory. What was given stays.
+  void close();
+
+  // Takes any amount; posts what there is room for. Status: the device refuses.
+  Status give(const Work& work);
+  Status post_waiting();
+  std::size_t bytes_under_way() const { return bytes_under_way_; }
+
+  // A completion of the send queue up to `position`. Then next_done() gives the finished ones.
+  void retire(std::uint32_t position) { pair_->retire(position); }
+  // Null: no more. Valid until the next call.
+  const Work* next_done();
+  // Of what was posted on the queue pair before, the peer received the first `count` that tell:
+  // they count as finished, and the rest is posted again. False: there were not as many.
+  bool resume_after(std::uint32_t count);
+
+  // A receive came back; if `filled` with something that the peer sent.
+  void take_receive(bool filled) {
+    --receives_out_;
+    if (filled) ++received_;
+  }
+  Status post_receive(std::uint32_t slot);
+  // In this epoch.
+  std::uint32_t received() const { return received_; }
+  // In this epoch; the peer has acknowledged them.
+  std::uint32_t delivered() const { return delivered_; }
+
+ private:
+  enum class State : std::uint8_t { closed, open, live, stopped };
+  struct Posted {
+    Work work;
+    std::uint32_t position = 0;
+  };
+  Status post(const Work& work);
+
+  const Context& context_;
+  ibv_cq* const cq_;
+  const std::uint16_t number_;
+  const QueueDepths depths_;
+  const class SlotMemory* const slots_;
+  std::unique_ptr<QueuePair> pair_;
+  State state_ = State::closed;
+  std::uint16_t epoch_ = 0;
+  Ring<Posted> posted_;
+  Ring<Work> waiting_;
+  Ring<Work> finished_early_;  // by resume_after()
+  Work done_;
+  std::size_t bytes_under_way_ = 0;
+  std::uint32_t receives_out_ = 0;
+  bool marked_ = false;  // the last request of a stopped queue pair, which comes back after all
+  std::uint32_t received_ = 0;
+  std::uint32_t delivered_ = 0;
+};
+
+}  // namespace thinwire::transports::verbs
