@@ -11,8 +11,8 @@ namespace thinwire {
 
 inline constexpr std::array<std::string_view, 3> kFeedbackChoices{"auto", "off", "all"};
 inline constexpr std::array<std::string_view, 2> kIdentityChoices{"profiler", "buffer"};
-inline constexpr std::array<std::string_view, 5> kScheduleChoices{"auto", "ring", "direct", "grid",
-                                                                  "tree"};
+inline constexpr std::array<std::string_view, 6> kScheduleChoices{"auto", "ring",         "direct",
+                                                                  "grid", "hierarchical", "tree"};
 
 inline constexpr std::array kCollectiveSettings{
     Setting{.section = "Collectives",
@@ -44,17 +44,19 @@ inline constexpr std::array kCollectiveSettings{
             .help =
                 "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every rank "
                 "reduces 1/n of the vector, two steps. grid: rings along rows, then columns; see "
-                "THINWIRE_GRID. tree: 2 log2(n) steps, for short vectors. auto: direct up to 64 "
-                "ranks where sums are compressed or converted, and for exact vectors up to 256 KiB "
-                "on up to 8 ranks; else ring."},
+                "THINWIRE_GRID. hierarchical: within each host, then between hosts with every rank "
+                "carrying its share. tree: 2 log2(n) steps, for short vectors. auto: where sums "
+                "are compressed or converted, direct up to 64 ranks and grid above; for exact "
+                "vectors, direct up to 256 KiB on up to 8 ranks, else ring."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_GRID",
             .field = &Config::grid,
             .agreed = true,
-            .help = "Shape of THINWIRE_SCHEDULE=grid. 4x8: 4 rows of 8 neighbouring ranks; 2x4x8: "
-                    "two of these; the product must be the number of ranks. auto: about as many "
-                    "rows as columns, for any number of ranks, each row within a rack where racks "
-                    "are known and of one size."},
+            .help = "Shape of the grid where THINWIRE_SCHEDULE is grid (of ranks) or hierarchical "
+                    "(of hosts). 4x8: 4 rows of 8 neighbours; 2x4x8: two of these; they must "
+                    "multiply to the number of ranks or hosts. auto: about as many rows as "
+                    "columns, for any number, each row of ranks within a rack where racks are "
+                    "known and of one size."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,

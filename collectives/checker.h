@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "collectives/layout.h"
 #include "collectives/plan.h"
 
 namespace thinwire::collectives {
@@ -22,5 +23,10 @@ std::string check_plan(const Plan& plan);
 // hold is the same expression on all of them, order of terms and encode/decode boundaries
 // included, hence bit-identical. Returns "" or one readable line.
 std::string check_plans(std::span<const Plan> plans);
+
+// Every Step::level is the highest level that its wire value travels in the layout, on whichever
+// rank, while it is passed on verbatim. Requires check_plans(plans) == "" and a layout of the same
+// ranks. Returns "" or one readable line.
+std::string check_levels(std::span<const Plan> plans, const Layout& layout);
 
 }  // namespace thinwire::collectives

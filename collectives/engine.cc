@@ -12,24 +12,24 @@ namespace {
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kMaxElements = std::size_t{1} << 48;
 
+bool grid_fits(const EngineOptions& options, int ranks) {
+  const int nodes = grid_nodes(options, layout_of(options, ranks));
+  return nodes == 0 || fits(options.grid, nodes);
+}
+
 bool valid(const EngineOptions& options, const Group& group) {
   return group.ranks >= 1 && group.rank >= 0 && group.rank < group.ranks &&
          options.max_requests >= 1 && options.max_tiles >= 1 && options.piece_bytes >= 1 &&
          (options.layout.ranks() == 0 || options.layout.ranks() == group.ranks) &&
-         (options.grid.empty() || fits(options.grid, group.ranks)) &&
-         (group.ranks == 1 || group.endpoint != nullptr) &&
+         grid_fits(options, group.ranks) && (group.ranks == 1 || group.endpoint != nullptr) &&
          (group.ranks == 1 || group.connections.size() == static_cast<std::size_t>(group.ranks));
 }
 
-// Every rank must allow the same number of tiles: a rank that ran further ahead than its peer has
-// receives posted could fill the transport's window with what the peer cannot take yet. Staging
-// differs a little with the rank's place, so the two kinds of place are both asked.
-std::size_t tiles_that_fit(const EngineOptions& options, int ranks) {
-  const std::size_t largest =
-      std::max({PlanCache(options, 0, ranks).largest_footprint(),
-                PlanCache(options, ranks - 1, ranks).largest_footprint(), std::size_t{1}});
-  return std::clamp<std::size_t>(kMaxStagingBytes / largest, 1,
-                                 static_cast<std::size_t>(options.max_tiles));
+TileMemory tile_memory_for(const EngineOptions& options, const PlanCache& plans) {
+  const auto tiles = static_cast<std::size_t>(options.max_tiles);
+  const std::size_t largest = largest_tile_bytes(options, plans.layout(), plans.codecs());
+  const std::size_t most = kMaxStagingBytes > largest ? kMaxStagingBytes - largest : 0;
+  return {tiles, largest, std::max(largest, std::min(tiles * largest, most))};
 }
 
 bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_t b_bytes) {
@@ -56,6 +56,8 @@ EngineImpl::EngineImpl(const EngineOptions& options, const Group& group, const L
       residuals_(options.feedback.max_bytes, options.feedback.recurrences),
       requests_(static_cast<std::size_t>(options.max_requests)),
       queue_(static_cast<std::size_t>(options.max_requests)),
+      tile_memory_(tile_memory_for(options, plans_)),
+      started_(static_cast<std::size_t>(options.max_tiles)),
       link_of_(static_cast<std::size_t>(group.ranks), -1) {}
 
 EngineImpl::~EngineImpl() {
@@ -66,48 +68,36 @@ EngineImpl::~EngineImpl() {
 }
 
 Status EngineImpl::prepare() {
-  const std::size_t tiles = tiles_that_fit(options_, group_.ranks);
   for (const int peer : peers_needed(options_, group_.rank, group_.ranks)) {
     Link link;
     link.connection = group_.connections[static_cast<std::size_t>(peer)];
     if (link.connection == nullptr) {
       return {Code::invalid_argument, "engine: a needed peer is not connected"};
     }
-    link.sends = FixedQueue<PostRef>(tiles * plans_.most_posts_per_peer());
-    link.receives = FixedQueue<PostRef>(tiles * plans_.most_posts_per_peer());
     link_of_[static_cast<std::size_t>(peer)] = static_cast<std::int32_t>(links_.size());
     links_.push_back(std::move(link));
   }
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
     requests_.at(i).offsets.resize(static_cast<std::size_t>(group_.ranks) + 1);
   }
-  finished_.reserve(plans_.most_steps());
-  return allocate_staging(tiles,
-                          (plans_.largest_footprint() + kPageBytes - 1) / kPageBytes * kPageBytes);
-}
-
-Status EngineImpl::allocate_staging(std::size_t tiles, std::size_t bytes_each) {
-  const std::size_t bytes = std::max(tiles * bytes_each, kPageBytes);
-  staging_ = topology::NodeMemory(bytes, options_.numa_node);
-  if (!staging_) return {Code::system_error, "engine: no memory for staging"};
-  if (group_.endpoint != nullptr) {
-    auto key =
-        group_.endpoint->register_memory(staging_.data(), bytes, transports::MemoryKind::host);
-    if (!key.ok()) {
-      staging_ = {};
-      return key.status();
-    }
-    staging_key_ = key.value();
-  }
+  const auto tiles = static_cast<std::size_t>(options_.max_tiles);
   tiles_.resize(tiles);
   running_.reserve(tiles);
-  for (std::size_t i = tiles; i-- > 0;) {
-    tiles_[i].staging = staging_.data() + i * bytes_each;
-    tiles_[i].waiting.reserve(plans_.most_steps());
-    tiles_[i].ready.reserve(plans_.most_steps());
-    tiles_[i].wire_bytes.resize(plans_.most_wire_slots());
-    free_tiles_.push_back(&tiles_[i]);
+  for (std::size_t i = tiles; i-- > 0;) free_tiles_.push_back(&tiles_[i]);
+  return allocate_staging();
+}
+
+Status EngineImpl::allocate_staging() {
+  const std::size_t bytes = (tile_memory_.capacity() + kPageBytes - 1) / kPageBytes * kPageBytes;
+  staging_ = topology::NodeMemory(bytes, options_.numa_node);
+  if (!staging_) return {Code::system_error, "engine: no memory for staging"};
+  if (group_.endpoint == nullptr) return {};
+  auto key = group_.endpoint->register_memory(staging_.data(), bytes, transports::MemoryKind::host);
+  if (!key.ok()) {
+    staging_ = {};
+    return key.status();
   }
+  staging_key_ = key.value();
   return {};
 }
 
@@ -172,7 +162,7 @@ compression::Residual* EngineImpl::find_residual(const Request& request, const C
                                  call.tensor->valid);
 }
 
-void EngineImpl::fill(Request& request, const Call& call) {
+Status EngineImpl::fill(Request& request, const Call& call) {
   const auto rank = static_cast<std::size_t>(group_.rank);
   if (call.collective == Collective::all_reduce) {
     split_evenly(call.count, request.offsets);
@@ -202,15 +192,31 @@ void EngineImpl::fill(Request& request, const Call& call) {
   request.plan = &plans_.get(call.collective, schedule, request.arithmetic, in_place);
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;
-  request.tile_elements = tile_elements(bounded_piece_bytes(options_, group_.ranks), call.type);
-  request.strides =
-      strides_for(plans_.codecs(), request.arithmetic, call.type, request.tile_elements);
-  request.tiles = tile_count(request.offsets, request.tile_elements);
+  if (const Status sized = size_tiles(request, schedule); !sized.ok()) return sized;
   request.valid = call.tensor ? call.tensor->valid : SIZE_MAX;
   request.residual = find_residual(request, call, schedule);
   request.tiles_started = 0;
   request.tiles_done = 0;
   request.done = false;
+  return {};
+}
+
+// Short vectors take little staging, so that many may run at once.
+Status EngineImpl::size_tiles(Request& request, ScheduleKind schedule) const {
+  const Layout& layout = plans_.layout();
+  const std::size_t longest = longest_piece(request.offsets);
+  const std::size_t blocks =
+      std::max<std::size_t>(1, (longest + kBlockElements - 1) / kBlockElements);
+  request.tile_elements = std::min(
+      tile_elements(bounded_piece_bytes(options_, layout), request.type), blocks * kBlockElements);
+  request.tiles = tile_count(request.offsets, request.tile_elements);
+  request.strides =
+      strides_for(plans_.codecs(), request.arithmetic, request.type, request.tile_elements);
+  request.tile_bytes = request.strides.total(regions_for(schedule, request.arithmetic, layout));
+  const Regions needed{static_cast<std::size_t>(request.plan->wire_regions),
+                       static_cast<std::size_t>(request.plan->acc_regions)};
+  if (request.strides.total(needed) <= request.tile_bytes) return {};
+  return {Code::internal_error, "engine: a Plan takes more staging than its schedule allows"};
 }
 
 Result<Request*> EngineImpl::submit(const Call& call) {
@@ -218,7 +224,10 @@ Result<Request*> EngineImpl::submit(const Call& call) {
   if (const Status status = validate(call); !status.ok()) return status;
   Request* request = requests_.try_take();
   if (request == nullptr) return Status::would_block();
-  fill(*request, call);
+  if (const Status filled = fill(*request, call); !filled.ok()) {
+    requests_.give_back(request);
+    return filled;
+  }
   queue_.push(request);
   ++in_flight_;
   start_tiles();

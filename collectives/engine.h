@@ -27,15 +27,18 @@ namespace thinwire::collectives {
 
 inline constexpr std::size_t kMaxStagingBytes = std::size_t{64} << 20;
 
-// automatic: above kMaxDirectRanks ranks ring; else direct where the codec is lossy or sums are
-// wider than the elements (each value is rounded twice at most, whatever the number of ranks), and
-// for everything else up to kMaxExactDirectRanks ranks and kMaxExactDirectBytes of vector, where
-// two steps beat 2(n-1); else ring, whose neighbour traffic never makes several senders meet at one
-// receiver's port.
+// automatic: direct where the codec is lossy or sums are wider than the elements (each value is
+// rounded twice at most, whatever the number of ranks) up to kMaxDirectRanks ranks, grid above; for
+// everything else direct up to kMaxExactDirectRanks ranks and kMaxExactDirectBytes of vector, where
+// two steps beat 2(n-1), and ring above, whose neighbour traffic never makes several senders meet
+// at one receiver's port. hierarchical: between hosts direct where sums are rounded on the way, up
+// to kMaxDirectRanks hosts, ring where they are not, up to kMaxInnerRingHosts; else, or where
+// EngineOptions::grid is set, grid.
 inline constexpr int kMaxDirectRanks = 64;
 inline constexpr int kMaxExactDirectRanks = 8;
+inline constexpr int kMaxInnerRingHosts = 16;
 inline constexpr std::size_t kMaxExactDirectBytes = 256 * 1024;
-enum class SchedulePolicy : std::uint8_t { automatic, ring, direct, grid, tree };
+enum class SchedulePolicy : std::uint8_t { automatic, ring, direct, grid, hierarchical, tree };
 
 // Error feedback of Calls that say which tensor they carry. Each rank's own affair: what travels
 // says for itself how it was encoded.
@@ -54,7 +57,8 @@ struct FeedbackOptions {
 
 struct EngineOptions {
   SchedulePolicy schedule = SchedulePolicy::automatic;
-  GridSides grid = {};  // of the grid; empty: chosen from ranks and layout (schedules/grid.h)
+  GridSides grid = {};  // of ranks, or of hosts where hierarchical; empty: chosen from ranks and
+                        // layout (schedules/grid.h)
   Layout layout = {};   // of the group's ranks; empty: every rank on a host of its own
   compression::Policy policy = {};     // what sums travel with; all exact
   std::size_t compress_min_bytes = 0;  // shorter vectors stay exact, whatever the policy says

@@ -4,14 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "base/fixed_pool.h"
 #include "collectives/engine.h"
 #include "collectives/engine_state.h"
+#include "collectives/fixed_queue.h"
 #include "collectives/geometry.h"
 #include "collectives/plan_cache.h"
+#include "collectives/tile_memory.h"
 #include "compression/residual_store.h"
 #include "topology/binding.h"
 
@@ -35,9 +38,10 @@ class EngineImpl final : public Engine {
 
  private:
   // engine.cc
-  Status allocate_staging(std::size_t tiles, std::size_t bytes_each);
+  Status allocate_staging();
   Status validate(const Call& call) const;
-  void fill(Request& request, const Call& call);
+  Status fill(Request& request, const Call& call);
+  Status size_tiles(Request& request, ScheduleKind schedule) const;
   compression::Residual* find_residual(const Request& request, const Call& call,
                                        ScheduleKind schedule);
   void finish(Request& request);
@@ -47,7 +51,7 @@ class EngineImpl final : public Engine {
   void complete(const transports::Completion& completion);
   Status accept_bytes(Tile& tile, const CompiledStep& step, std::size_t bytes) const;
   void start_tiles();
-  void start_tile(Request& request);
+  bool try_start_tile(Request& request);
   bool start_step(Tile& tile, StepIndex index);
   void finish_step(Tile& tile, StepIndex index);
   void release(Tile& tile);
@@ -55,7 +59,7 @@ class EngineImpl final : public Engine {
   void post(Tile& tile, StepIndex index);
   Status try_post(Link& link, const PostRef& ref);
   void flush_posts();
-  void flush(Link& link, FixedQueue<PostRef>& queue);
+  void flush(Link& link, std::deque<PostRef>& queue);
   void fail(const Status& status);
 
   // engine_compute.cc
@@ -70,7 +74,7 @@ class EngineImpl final : public Engine {
   const EngineOptions options_;
   const Group group_;
   const Log& log_;
-  const PlanCache plans_;
+  PlanCache plans_;
 
   compression::ResidualStore residuals_;
   FixedPool<Request> requests_;
@@ -81,6 +85,8 @@ class EngineImpl final : public Engine {
   transports::MemoryKey staging_key_;
   std::vector<Tile> tiles_;
   std::vector<Tile*> free_tiles_;
+  TileMemory tile_memory_;
+  FixedQueue<Tile*> started_;   // in order; those that hold tile_memory_
   std::vector<Tile*> running_;  // oldest first
   std::uint64_t next_sequence_ = 0;
   std::size_t ready_steps_ = 0;

@@ -69,28 +69,35 @@ void EngineImpl::start_tiles() {
       queue_.pop();
       continue;
     }
-    if (free_tiles_.empty()) return;
-    if (request.tiles_started + 1 == request.tiles) queue_.pop();
-    start_tile(request);
+    if (!try_start_tile(request)) return;
   }
 }
 
-void EngineImpl::start_tile(Request& request) {
+// False while the tile has to wait for older ones.
+bool EngineImpl::try_start_tile(Request& request) {
+  const auto offset = tile_memory_.try_take(request.tile_bytes);
+  if (!offset) return false;
+  if (request.tiles_started + 1 == request.tiles) queue_.pop();
   Tile& tile = *free_tiles_.back();
   free_tiles_.pop_back();
   running_.push_back(&tile);
+  started_.push(&tile);
+  tile.staging = staging_.data() + *offset;
+  tile.done = false;
   const CompiledPlan& plan = *request.plan;
   tile.request = &request;
   tile.index = request.tiles_started++;
   tile.sequence = next_sequence_++;
   tile.steps_left = plan.steps.size();
   tile.waiting.assign(plan.dependency_counts.begin(), plan.dependency_counts.end());
+  tile.wire_bytes.resize(std::max(tile.wire_bytes.size(), at(plan.wire_slots)));
   tile.ready.clear();
   tile.ready_head = 0;
   for (const StepIndex index : plan.initial) {
-    if (failure_.failed()) return;
+    if (failure_.failed()) break;
     if (start_step(tile, index)) finish_step(tile, index);
   }
+  return true;
 }
 
 // Returns true when there was nothing to do, so that the step is finished.
@@ -124,7 +131,12 @@ void EngineImpl::finish_step(Tile& tile, StepIndex index) {
 
 void EngineImpl::release(Tile& tile) {
   running_.erase(std::find(running_.begin(), running_.end(), &tile));
-  free_tiles_.push_back(&tile);
+  tile.done = true;
+  while (!started_.empty() && started_.front()->done) {
+    free_tiles_.push_back(started_.front());
+    started_.pop();
+    tile_memory_.give_back_oldest();
+  }
   Request& request = *tile.request;
   if (++request.tiles_done == request.tiles) finish(request);
 }
@@ -154,7 +166,7 @@ void EngineImpl::run_ready() {
       return fail(status);
     }
     finish_step(tile, index);  // the tile may leave running_, and its successor take its place
-    if (!queue_.empty() && !free_tiles_.empty()) start_tiles();
+    if (!queue_.empty()) start_tiles();
     if (cost >= budget) return;
     budget -= cost;
   }
@@ -164,14 +176,14 @@ void EngineImpl::post(Tile& tile, StepIndex index) {
   if (failure_.failed()) return;
   const CompiledStep& step = tile.request->plan->steps[at(index)];
   Link& link = links_[at(link_of_[at(step.peer)])];
-  FixedQueue<PostRef>& queue = step.action == Action::send ? link.sends : link.receives;
+  std::deque<PostRef>& queue = step.action == Action::send ? link.sends : link.receives;
   const PostRef ref{&tile, index};
   if (queue.empty()) {
     const Status status = try_post(link, ref);
     if (status.ok()) return;
     if (status.failed()) return fail(status);
   }
-  queue.push(ref);
+  queue.push_back(ref);
   ++refused_posts_;
 }
 
@@ -205,12 +217,12 @@ void EngineImpl::flush_posts() {
   }
 }
 
-void EngineImpl::flush(Link& link, FixedQueue<PostRef>& queue) {
+void EngineImpl::flush(Link& link, std::deque<PostRef>& queue) {
   while (!queue.empty() && !failure_.failed()) {
     const Status status = try_post(link, queue.front());
     if (status.is_would_block()) return;
     if (status.failed()) return fail(status);
-    queue.pop();
+    queue.pop_front();
     --refused_posts_;
   }
 }

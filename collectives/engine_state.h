@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/data_type.h"
 #include "collectives/codec_set.h"
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
-#include "collectives/fixed_queue.h"
 #include "collectives/staging.h"
 
 namespace thinwire::collectives {
@@ -32,6 +32,7 @@ class Request {
   std::uintptr_t input_origin = 0;
   std::uintptr_t output_origin = 0;
   Strides strides;
+  std::size_t tile_bytes = 0;        // of staging that each tile takes
   std::vector<std::size_t> offsets;  // of the pieces, in elements; ranks + 1
   // Of a lossy arithmetic.
   LevelCodecs codecs;
@@ -46,6 +47,7 @@ struct Tile {
   std::uint64_t sequence = 0;  // within the communicator: tags
   std::byte* staging = nullptr;
   std::size_t steps_left = 0;
+  bool done = false;
   std::vector<std::int32_t> waiting;    // per step: dependencies still to finish
   std::vector<std::size_t> wire_bytes;  // per wire slot: what was encoded or received
   // Arithmetic steps that may run now, in the order they became ready; each enters once.
@@ -62,8 +64,8 @@ struct PostRef {
 };
 struct Link {
   transports::Connection* connection = nullptr;
-  FixedQueue<PostRef> sends;
-  FixedQueue<PostRef> receives;
+  std::deque<PostRef> sends;
+  std::deque<PostRef> receives;
 };
 
 }  // namespace thinwire::collectives

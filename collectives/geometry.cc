@@ -28,11 +28,16 @@ std::size_t tile_elements(std::size_t piece_bytes, DataType type) {
   return std::max(kBlockElements, piece_bytes / element / kBlockElements * kBlockElements);
 }
 
-std::size_t tile_count(std::span<const std::size_t> offsets, std::size_t tile_elements) {
+std::size_t longest_piece(std::span<const std::size_t> offsets) {
   std::size_t longest = 0;
   for (std::size_t piece = 0; piece + 1 < offsets.size(); ++piece) {
     longest = std::max(longest, offsets[piece + 1] - offsets[piece]);
   }
+  return longest;
+}
+
+std::size_t tile_count(std::span<const std::size_t> offsets, std::size_t tile_elements) {
+  const std::size_t longest = longest_piece(offsets);
   return longest / tile_elements + (longest % tile_elements != 0 ? 1 : 0);
 }
 

@@ -27,6 +27,8 @@ void split_as(std::span<const std::size_t> counts, std::span<std::size_t> offset
 // floats, whose sums take four times the room. A multiple of kBlockElements, never 0.
 std::size_t tile_elements(std::size_t piece_bytes, DataType type);
 
+std::size_t longest_piece(std::span<const std::size_t> offsets);
+
 // Tiles that cover the longest piece; 0 if all are empty.
 std::size_t tile_count(std::span<const std::size_t> offsets, std::size_t tile_elements);
 

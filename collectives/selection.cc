@@ -4,6 +4,7 @@
 
 #include "collectives/schedules/direct.h"
 #include "collectives/schedules/grid.h"
+#include "collectives/schedules/hierarchical.h"
 #include "collectives/schedules/ring.h"
 #include "collectives/schedules/tree.h"
 
@@ -16,8 +17,32 @@ Arithmetic choose_arithmetic(Collective collective, DataType type, int ranks, bo
   return wide ? Arithmetic::widened : Arithmetic::native;
 }
 
+namespace {
+
+ScheduleKind choose_hierarchical(const EngineOptions& options, const Layout& layout, bool exact) {
+  if (!options.grid.empty()) return ScheduleKind::hierarchical_grid;
+  if (exact) {
+    return layout.hosts() <= kMaxInnerRingHosts ? ScheduleKind::hierarchical_ring
+                                                : ScheduleKind::hierarchical_grid;
+  }
+  return layout.hosts() <= kMaxDirectRanks ? ScheduleKind::hierarchical_direct
+                                           : ScheduleKind::hierarchical_grid;
+}
+
+// Fewer steps than a ring's and, where sums are rounded on the way, far fewer roundings.
+ScheduleKind choose_automatic(const Layout& layout, bool exact, std::size_t vector_bytes) {
+  if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
+  if (layout.ranks() <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks)) {
+    return ScheduleKind::direct;
+  }
+  return exact ? ScheduleKind::ring : ScheduleKind::grid;
+}
+
+}  // namespace
+
 ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
                              Arithmetic arithmetic, std::size_t vector_bytes) {
+  const bool exact = arithmetic == Arithmetic::native;
   switch (options.schedule) {
     case SchedulePolicy::ring:
       return ScheduleKind::ring;
@@ -25,15 +50,14 @@ ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
       return ScheduleKind::direct;
     case SchedulePolicy::grid:
       return ScheduleKind::grid;
+    case SchedulePolicy::hierarchical:
+      return choose_hierarchical(options, layout, exact);
     case SchedulePolicy::tree:
       return ScheduleKind::tree;
     case SchedulePolicy::automatic:
       break;
   }
-  const bool exact = arithmetic == Arithmetic::native;
-  if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
-  return layout.ranks() <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks) ? ScheduleKind::direct
-                                                                            : ScheduleKind::ring;
+  return choose_automatic(layout, exact, vector_bytes);
 }
 
 bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind kind,
@@ -51,6 +75,16 @@ Layout layout_of(const EngineOptions& options, int ranks) {
   return options.layout.ranks() == 0 ? flat_layout(ranks) : options.layout;
 }
 
+int grid_nodes(const EngineOptions& options, const Layout& layout) {
+  if (options.grid.empty()) return 0;
+  if (options.schedule == SchedulePolicy::grid) return layout.ranks();
+  return options.schedule == SchedulePolicy::hierarchical ? layout.hosts() : 0;
+}
+
+GridSides grid_of(const EngineOptions& options, const Layout& layout) {
+  return grid_nodes(options, layout) > 0 ? options.grid : GridSides{};
+}
+
 Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout& layout,
                const GridSides& grid) {
   switch (kind) {
@@ -60,6 +94,12 @@ Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout&
       return make_grid(collective, rank, layout, grid);
     case ScheduleKind::tree:
       return make_tree(collective, rank, layout);
+    case ScheduleKind::hierarchical_ring:
+      return make_hierarchical(collective, rank, layout, InnerSchedule::ring);
+    case ScheduleKind::hierarchical_direct:
+      return make_hierarchical(collective, rank, layout, InnerSchedule::direct);
+    case ScheduleKind::hierarchical_grid:
+      return make_hierarchical(collective, rank, layout, InnerSchedule::grid, grid);
     case ScheduleKind::ring:
       break;
   }
@@ -72,7 +112,7 @@ std::vector<int> peers_needed(const EngineOptions& options, int rank, int ranks)
   for (const ScheduleKind kind : kScheduleKinds) {
     if (!may_choose(options, layout, kind)) continue;
     const std::vector<int> named =
-        peers_of(make_plan(kind, Collective::all_reduce, rank, layout, options.grid));
+        peers_of(make_plan(kind, Collective::all_reduce, rank, layout, grid_of(options, layout)));
     peers.insert(peers.end(), named.begin(), named.end());
   }
   std::sort(peers.begin(), peers.end());

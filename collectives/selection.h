@@ -10,9 +10,23 @@
 
 namespace thinwire::collectives {
 
-enum class ScheduleKind : std::uint8_t { ring, direct, grid, tree };
-inline constexpr std::array kScheduleKinds{ScheduleKind::ring, ScheduleKind::direct,
-                                           ScheduleKind::grid, ScheduleKind::tree};
+// A policy and, for hierarchical, what the hosts run among themselves.
+enum class ScheduleKind : std::uint8_t {
+  ring,
+  direct,
+  grid,
+  tree,
+  hierarchical_ring,
+  hierarchical_direct,
+  hierarchical_grid
+};
+inline constexpr std::array kScheduleKinds{ScheduleKind::ring,
+                                           ScheduleKind::direct,
+                                           ScheduleKind::grid,
+                                           ScheduleKind::tree,
+                                           ScheduleKind::hierarchical_ring,
+                                           ScheduleKind::hierarchical_direct,
+                                           ScheduleKind::hierarchical_grid};
 
 // `lossy`: some message of the Call travels compressed.
 Arithmetic choose_arithmetic(Collective collective, DataType type, int ranks, bool lossy);
@@ -29,7 +43,14 @@ bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind
 // options.layout, or flat_layout() where it is empty.
 Layout layout_of(const EngineOptions& options, int ranks);
 
-// `grid`: EngineOptions::grid; fits the layout.
+// How many nodes EngineOptions::grid must multiply to: the ranks, the hosts where the schedule is
+// hierarchical, 0 where no grid is asked for.
+int grid_nodes(const EngineOptions& options, const Layout& layout);
+
+// options.grid, or none where no grid is asked for.
+GridSides grid_of(const EngineOptions& options, const Layout& layout);
+
+// `grid`: grid_of() the options. It fits the layout.
 Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout& layout,
                const GridSides& grid = {});
 

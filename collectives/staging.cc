@@ -1,8 +1,11 @@
 #include "collectives/staging.h"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "collectives/geometry.h"
+#include "collectives/schedules/relay.h"
 
 namespace thinwire::collectives {
 namespace {
@@ -22,6 +25,12 @@ bool runs_with(Arithmetic arithmetic, DataType type) {
   return type == DataType::float32 || element_bytes(type) == 2;
 }
 
+bool has_even_hosts(const Layout& layout) {
+  std::vector<int> sizes(static_cast<std::size_t>(layout.hosts()));
+  for (const int host : layout.host_of) ++sizes[static_cast<std::size_t>(host)];
+  return std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) == sizes.end();
+}
+
 }  // namespace
 
 Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
@@ -33,19 +42,46 @@ Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type
   return {round_up(wire), round_up(tile_elements * element_bytes(accumulator_type(type)))};
 }
 
-std::size_t bounded_piece_bytes(const EngineOptions& options, int ranks) {
-  const auto most_slots = 2 * static_cast<std::size_t>(ranks) + 4;
-  return std::min(options.piece_bytes, kMaxStagingBytes / 2 / most_slots);
+Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layout) {
+  const auto n = static_cast<std::size_t>(layout.ranks());
+  switch (kind) {
+    case ScheduleKind::ring:
+      return {n, 1};
+    case ScheduleKind::direct:
+      // Contributions; and what goes out, where that is not simply the input.
+      return {is_lossy(arithmetic) ? 2 * n : n, 1};
+    case ScheduleKind::grid:
+    case ScheduleKind::tree:
+      return {2 * n, kRelayAccumulators};
+    default:
+      // A rank takes what all others of its host send for the pieces it stands for, one in L; a few
+      // more where hosts differ.
+      return {(has_even_hosts(layout) ? 2 : 4) * n, kRelayAccumulators};
+  }
 }
 
-std::size_t largest_footprint(const CompiledPlan& plan, const CodecSet& codecs,
-                              Arithmetic arithmetic, std::size_t piece_bytes) {
-  std::size_t largest = 0;
-  for (int t = 0; t < kDataTypeCount; ++t) {
-    const auto type = static_cast<DataType>(t);
-    if (!runs_with(arithmetic, type)) continue;
-    const std::size_t elements = tile_elements(piece_bytes, type);
-    largest = std::max(largest, strides_for(codecs, arithmetic, type, elements).total(plan));
+std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout) {
+  const bool uneven = options.schedule == SchedulePolicy::hierarchical && !has_even_hosts(layout);
+  const std::size_t most_regions = (uneven ? 4 : 2) * static_cast<std::size_t>(layout.ranks()) + 8;
+  return std::min(options.piece_bytes, kMaxStagingBytes / 3 / most_regions);
+}
+
+std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layout,
+                               const CodecSet& codecs) {
+  const std::size_t piece_bytes = bounded_piece_bytes(options, layout);
+  std::size_t largest = 1;
+  for (const ScheduleKind kind : kScheduleKinds) {
+    for (int i = 0; i < kArithmeticCount * kDataTypeCount; ++i) {
+      const auto arithmetic = static_cast<Arithmetic>(i / kDataTypeCount);
+      const auto type = static_cast<DataType>(i % kDataTypeCount);
+      const bool unused = (is_lossy(arithmetic) && !codecs.lossy()) ||
+                          !runs_with(arithmetic, type) ||
+                          !may_choose(options, layout, kind, arithmetic);
+      if (unused) continue;
+      const Strides strides =
+          strides_for(codecs, arithmetic, type, tile_elements(piece_bytes, type));
+      largest = std::max(largest, strides.total(regions_for(kind, arithmetic, layout)));
+    }
   }
   return largest;
 }

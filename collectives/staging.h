@@ -1,4 +1,5 @@
-// Staging: how much memory a running tile needs and how many tiles may run. Pure; any thread.
+// Staging: how much memory a running tile needs. Depends only on what is equal on all ranks. Pure;
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -6,26 +7,33 @@
 #include "collectives/codec_set.h"
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
+#include "collectives/selection.h"
 
 namespace thinwire::collectives {
+
+// Wire and accumulator regions that suffice for every rank's Plan of a schedule.
+struct Regions {
+  std::size_t wire = 0;
+  std::size_t acc = 0;
+};
+Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layout);
 
 // Bytes from one region of a tile's staging to the next: wire regions first, then accumulators.
 struct Strides {
   std::size_t wire = 0;
   std::size_t acc = 0;
-  std::size_t total(const CompiledPlan& plan) const {
-    return static_cast<std::size_t>(plan.wire_regions) * wire +
-           static_cast<std::size_t>(plan.acc_regions) * acc;
+  std::size_t total(const Regions& regions) const {
+    return regions.wire * wire + regions.acc * acc;
   }
 };
 Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
                     std::size_t tile_elements);
 
 // options.piece_bytes, or less in groups so large that not even two tiles would fit.
-std::size_t bounded_piece_bytes(const EngineOptions& options, int ranks);
+std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout);
 
-// The most that a tile of this Plan takes, over all types it can run with.
-std::size_t largest_footprint(const CompiledPlan& plan, const CodecSet& codecs,
-                              Arithmetic arithmetic, std::size_t piece_bytes);
+// The most that one tile takes, over all types and schedules that the options allow.
+std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layout,
+                               const CodecSet& codecs);
 
 }  // namespace thinwire::collectives

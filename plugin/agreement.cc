@@ -51,6 +51,34 @@ struct Reader {
   }
 };
 
+void put_number(std::string& out, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+std::uint64_t number_at(const std::string& bytes, std::size_t at, int length) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < length; ++i) {
+    value |= std::uint64_t{static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)])}
+             << (8 * i);
+  }
+  return value;
+}
+
+constexpr int kRankBytes = 4;
+constexpr int kHostBytes = 8;
+constexpr int kRackBytes = 4;
+constexpr std::size_t kPlaceBytes = kHostBytes + kRackBytes;
+
+void put_place(std::string& out, const Whereabouts& place) {
+  put_number(out, place.host, kHostBytes);
+  put_number(out, place.rack, kRackBytes);
+}
+
+Whereabouts place_at(const std::string& bytes, std::size_t at) {
+  return {number_at(bytes, at, kHostBytes),
+          static_cast<std::uint32_t>(number_at(bytes, at + kHostBytes, kRackBytes))};
+}
+
 std::string rank_list(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -94,6 +122,9 @@ std::string encode(const Verdict& verdict) {
   std::string out;
   put(out, std::to_string(static_cast<int>(verdict.code)));
   put(out, verdict.text.substr(0, kMaxVerdictBytes));
+  std::string places;
+  for (const Whereabouts& place : verdict.places) put_place(places, place);
+  put(out, places);
   return out;
 }
 
@@ -101,10 +132,16 @@ Verdict decode_verdict(const std::string& bytes) {
   Reader reader{bytes};
   const int code = reader.next_int();
   std::string text = reader.next();
-  if (!reader.ok || code > static_cast<int>(Code::internal_error)) {
+  const std::string places = reader.next();
+  if (!reader.ok || code > static_cast<int>(Code::internal_error) ||
+      places.size() % kPlaceBytes != 0) {
     return {Code::peer_lost, "a verdict that cannot be read"};
   }
-  return {static_cast<Code>(code), std::move(text)};
+  Verdict verdict{static_cast<Code>(code), std::move(text)};
+  for (std::size_t at = 0; at < places.size(); at += kPlaceBytes) {
+    verdict.places.push_back(place_at(places, at));
+  }
+  return verdict;
 }
 
 // What this rank and everything below it says.
@@ -150,6 +187,7 @@ void Ballot::merge(const Ballot& other) {
   for (const auto& [rank, what] : other.failures) {
     if (failures.size() < kMaxFailures) failures.emplace(rank, what);
   }
+  places.insert(other.places.begin(), other.places.end());
 }
 
 std::string Ballot::encode() const {
@@ -165,6 +203,12 @@ std::string Ballot::encode() const {
     put(out, std::to_string(rank));
     put(out, what.substr(0, kMaxFailureBytes));
   }
+  std::string where;
+  for (const auto& [rank, place] : places) {
+    put_number(where, static_cast<std::uint64_t>(rank), kRankBytes);
+    put_place(where, place);
+  }
+  put(out, where);
   return out;
 }
 
@@ -181,7 +225,14 @@ bool Ballot::decode(const std::string& bytes, Ballot* out) {
     const int rank = reader.next_int();
     out->failures.emplace(rank, reader.next());
   }
-  return reader.ok && reader.at == bytes.size();
+  const std::string where = reader.ok ? reader.next() : "";
+  constexpr std::size_t kEntryBytes = kRankBytes + kPlaceBytes;
+  if (!reader.ok || reader.at != bytes.size() || where.size() % kEntryBytes != 0) return false;
+  for (std::size_t at = 0; at < where.size(); at += kEntryBytes) {
+    out->places[static_cast<int>(number_at(where, at, kRankBytes))] =
+        place_at(where, at + kRankBytes);
+  }
+  return true;
 }
 
 Verdict judge(const Ballot& all) {
@@ -216,6 +267,10 @@ Verdict agree(GroupLinks& links, int round, const Ballot& mine, const Deadlines&
   const Ballot subtree = gather(links, round, mine, deadlines.ballots_ns);
   Verdict verdict =
       links.rank() == 0 ? judge(subtree) : ask_parent(links, round, subtree, deadlines.verdict_ns);
+  const bool all_placed = subtree.places.size() == static_cast<std::size_t>(links.ranks());
+  if (links.rank() == 0 && verdict.code == Code::ok && all_placed) {
+    for (const auto& [rank, place] : subtree.places) verdict.places.push_back(place);
+  }
   for (const int child : children_of(links.rank(), links.ranks())) {
     if (!links.linked(child)) continue;
     const Status sent =

@@ -18,12 +18,21 @@
 
 namespace thinwire::plugin {
 
+// Where a rank is: equal numbers mean the same host, the same rack; rack 0: not known.
+struct Whereabouts {
+  std::uint64_t host = 0;
+  std::uint32_t rack = 0;
+  bool operator==(const Whereabouts&) const = default;
+};
+
 // What the ranks of a subtree said.
 struct Ballot {
   // The must-be-equal settings, as "NAME=value" lines, and the ranks that have exactly these.
   std::map<std::string, std::vector<int>> settings;
   // What failed, in words, by the rank that says so.
   std::map<int, std::string> failures;
+  // Where each rank is, for those that said it.
+  std::map<int, Whereabouts> places;
 
   void merge(const Ballot& other);
   std::string encode() const;
@@ -33,7 +42,9 @@ struct Ballot {
 
 struct Verdict {
   Code code = Code::ok;
-  std::string text;  // why not; for people
+  std::string text = {};  // why not; for people
+  // Of an agreement: where every rank is, in rank order, if all have said it.
+  std::vector<Whereabouts> places = {};
 };
 
 // The verdict over the ballot of all ranks: names differing settings with values and ranks.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "base/host_identity.h"
 #include "plugin/agreement.h"
 #include "plugin/engine_options.h"
 #include "plugin/group_links.h"
@@ -82,10 +84,11 @@ struct Schedule {
 
 // One phase: make the links, then agree on how that went.
 Verdict connect_phase(GroupLinks& links, int round, std::span<const int> peers,
-                      const std::string& settings, const Schedule& schedule, double begin,
-                      double length) {
+                      const std::string& settings, const Whereabouts& place,
+                      const Schedule& schedule, double begin, double length) {
   Ballot mine;
   mine.settings[settings] = {links.rank()};
+  mine.places[links.rank()] = place;
   const std::string failures = links.establish(peers, schedule.at(begin + length * 0.6));
   if (!failures.empty()) mine.failures.emplace(links.rank(), "cannot reach " + failures);
   return agree(
@@ -101,21 +104,45 @@ std::string poisoned_ranks(const std::vector<transports::Handle>& handles) {
   return ranks;
 }
 
+Whereabouts whereabouts(const Plugin& plugin) {
+  const HostIdentity host = host_identity(plugin.config().hostid);
+  const std::optional<int> leaf =
+      plugin.cluster().leaf_of(host.name.substr(0, host.name.find('/')));
+  return {host.hash, leaf ? static_cast<std::uint32_t>(*leaf) + 1 : 0};
+}
+
+// Racks are numbered as in the cluster file, which has to be the same for all.
+std::string cluster_text(const topology::ClusterView& cluster) {
+  return "contents of THINWIRE_CLUSTER_FILE=" + std::to_string(cluster.digest()) + "\n";
+}
+
+collectives::Layout layout_of(const std::vector<Whereabouts>& places) {
+  std::vector<std::uint64_t> hosts;
+  std::vector<std::uint64_t> racks;
+  for (const Whereabouts& place : places) {
+    hosts.push_back(place.host);
+    racks.push_back(place.rack);
+  }
+  return collectives::make_layout(hosts, racks);
+}
+
 // The tree's links do not depend on the settings that are being compared over it; the Plans' do.
-Verdict connect_all(GroupLinks& links, const Plugin& plugin) {
+// Completes `options` with what the ranks found out about one another.
+Verdict connect_all(GroupLinks& links, const Plugin& plugin, collectives::EngineOptions& options) {
   const Schedule schedule{plugin.clock().now_ns(),
                           plugin.config().connect_timeout_s * 1'000'000'000};
-  const std::string settings = settings_text(plugin.config());
-  const Verdict first =
-      connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings, schedule, 0, 0.6);
+  const std::string settings = settings_text(plugin.config()) + cluster_text(plugin.cluster());
+  const Whereabouts place = whereabouts(plugin);
+  const Verdict first = connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings,
+                                      place, schedule, 0, 0.6);
   if (first.code != Code::ok) return first;
-  // The settings are equal by now, and so is what every rank finds.
-  if (const std::string misfit = grid_misfit(plugin.config(), links.ranks()); !misfit.empty()) {
+  options.layout = layout_of(first.places);
+  // Settings and hosts are the same for all by now, and so is what every rank finds.
+  if (const std::string misfit = grid_misfit(plugin.config(), options.layout); !misfit.empty()) {
     return {Code::invalid_config, misfit};
   }
-  const std::vector<int> peers =
-      collectives::peers_needed(engine_options(plugin.config()), links.rank(), links.ranks());
-  return connect_phase(links, 1, peers, settings, schedule, 0.6, 0.4);
+  const std::vector<int> peers = collectives::peers_needed(options, links.rank(), links.ranks());
+  return connect_phase(links, 1, peers, settings, place, schedule, 0.6, 0.4);
 }
 
 }  // namespace
@@ -131,10 +158,11 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   if (!endpoint.ok()) return endpoint.status();
   std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
   const int ranks = static_cast<int>(handles.size());
+  collectives::EngineOptions options = engine_options(plugin.config());
   {
     GroupLinks links(*comm->endpoint_, *listener.listener(), std::move(handles), rank,
                      plugin.clock(), plugin.log());
-    const Verdict verdict = connect_all(links, plugin);
+    const Verdict verdict = connect_all(links, plugin, options);
     if (verdict.code != Code::ok) {
       THINWIRE_WARN(plugin.log(), "CollNet connect refused on all %d ranks: %s", ranks,
                     verdict.text.c_str());
@@ -144,14 +172,14 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   }
   comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
   for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
-  collectives::EngineOptions options = engine_options(plugin.config());
   options.numa_node = plugin.devices()[static_cast<std::size_t>(listener.device())].nic.numa_node;
   auto engine = collectives::Engine::create(options, comm->group_, plugin.log());
   if (!engine.ok()) return engine.status();
   comm->engine_ = std::move(engine).value();
   plugin.workers().add(
       comm.get(), [raw = comm.get()] { return raw->progress(); }, listener.device());
-  THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks connected, this is rank %d", ranks, rank);
+  THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks on %d hosts connected, this is rank %d",
+                ranks, options.layout.hosts(), rank);
   return comm;
 }
 

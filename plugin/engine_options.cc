@@ -2,6 +2,7 @@
 
 #include "base/config_table.h"
 #include "collectives/schedules/grid.h"
+#include "collectives/selection.h"
 
 namespace thinwire::plugin {
 
@@ -30,6 +31,8 @@ collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
       return collectives::SchedulePolicy::direct;
     case ScheduleChoice::grid:
       return collectives::SchedulePolicy::grid;
+    case ScheduleChoice::hierarchical:
+      return collectives::SchedulePolicy::hierarchical;
     case ScheduleChoice::tree:
       return collectives::SchedulePolicy::tree;
     case ScheduleChoice::automatic:
@@ -58,12 +61,15 @@ collectives::EngineOptions engine_options(const Config& config) {
   return options;
 }
 
-std::string grid_misfit(const Config& config, int ranks) {
-  const std::vector<int>& sides = config.grid.sides;
-  if (config.schedule != ScheduleChoice::grid || sides.empty()) return "";
-  if (collectives::fits(sides, ranks)) return "";
+std::string grid_misfit(const Config& config, const collectives::Layout& layout) {
+  const collectives::EngineOptions options = engine_options(config);
+  const int nodes = collectives::grid_nodes(options, layout);
+  if (nodes == 0 || collectives::fits(options.grid, nodes)) return "";
+  const bool of_hosts = options.schedule == collectives::SchedulePolicy::hierarchical;
   return "THINWIRE_GRID=" + value_text(*find_setting("THINWIRE_GRID"), config) +
-         " does not multiply to the " + std::to_string(ranks) + " ranks of this group";
+         " does not multiply to " + std::to_string(nodes) + ", the number of " +
+         (of_hosts ? "hosts of this group of " + std::to_string(layout.ranks()) + " ranks"
+                   : "ranks of this group");
 }
 
 bool wants_identity(const Config& config) {

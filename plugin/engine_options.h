@@ -14,8 +14,9 @@ inline constexpr int kMaxCollRequests = 128;
 // Of a Config that passed compression::kSettingChecks.
 collectives::EngineOptions engine_options(const Config& config);
 
-// Why THINWIRE_GRID is no grid of `ranks` ranks where the schedule needs one; "" when all is well.
-std::string grid_misfit(const Config& config, int ranks);
+// Why THINWIRE_GRID is no grid of the group's ranks, or hosts, where the schedule needs one; ""
+// when all is well.
+std::string grid_misfit(const Config& config, const collectives::Layout& layout);
 
 // Whether NCCL is asked which tensor each all-reduce carries (plugin/profiler.h).
 bool wants_identity(const Config& config);

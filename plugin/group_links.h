@@ -34,7 +34,7 @@ class GroupLinks {
   // Sends or receives one message of at most kMaxMessageBytes; blocks until done or the deadline
   // (Code::peer_lost). Both sides name the same tag. After a failure the links are only good for
   // being destroyed.
-  static constexpr std::size_t kMaxMessageBytes = 64 * 1024;
+  static constexpr std::size_t kMaxMessageBytes = 128 * 1024;
   Status send(int peer, std::uint64_t tag, const std::string& message, std::int64_t deadline_ns);
   Result<std::string> receive(int peer, std::uint64_t tag, std::int64_t deadline_ns);
 

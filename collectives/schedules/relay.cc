@@ -17,10 +17,6 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 // EngineOptions::max_tiles.
 constexpr std::size_t kReceivesAhead = 4;
 
-// A sum holds its accumulator only while it is computed, all terms being there; several let sums
-// whose terms come over different links pass one another.
-constexpr int kAccumulators = 4;
-
 class Relay {
  public:
   Relay(PlanBuilder& builder, const Layout& layout, const Routes& routes, int rank)
@@ -118,7 +114,7 @@ class Relay {
     StepIndex after = kNoStep;
     if (!terms.slots.empty()) {
       encode.kind = StepKind::encode_acc;
-      encode.acc = next_acc_++ % kAccumulators;
+      encode.acc = next_acc_++ % kRelayAccumulators;
       after = sum(piece, terms, encode.acc);
     }
     const StepIndex encoded = builder_.add(encode, {after});
@@ -163,7 +159,9 @@ class Relay {
   const int ranks_;
   std::int32_t further_slots_ = 0;
   int next_acc_ = 0;
-  std::array<StepIndex, kAccumulators> acc_free_;   // the step after which each may be reused
+  // A sum holds its accumulator only while it is computed, all terms being there; several let sums
+  // whose terms come over different links pass one another.
+  std::array<StepIndex, kRelayAccumulators> acc_free_;  // the step after which each may be reused
   std::vector<StepIndex> sent_;                     // per piece: the send that frees its wire slot
   std::map<int, std::vector<StepIndex>> received_;  // per peer
 };

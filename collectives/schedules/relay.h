@@ -8,6 +8,9 @@
 
 namespace thinwire::collectives {
 
+// Accumulator slots of a relay's Plan, at most. Its wire slots: collectives/staging.h.
+inline constexpr int kRelayAccumulators = 4;
+
 // Requires routes.nodes() == layout.ranks() and 0 <= rank < layout.ranks(). Each rank sums a piece
 // once all its children's partial sums are there: ((first child + own) + second child) + ...; it
 // encodes the sum for its parent. The owner encodes once more, and those bytes go down the same

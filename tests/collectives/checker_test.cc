@@ -288,6 +288,19 @@ TEST(Checker, AnyOrderingDependencyLeftOut_IsNoticed) {
   }
 }
 
+TEST(Checker, AnyOtherLevel_IsNoticed) {
+  const Layout layout = make_layout(std::vector<std::uint64_t>{1, 1, 2, 2});
+  for (const ScheduleKind kind : kScheduleKinds) {
+    const auto good = testing::all_plans(kind, Collective::all_reduce, layout);
+    ASSERT_EQ(check_levels(good, layout), "");
+    for (std::size_t i = 0; i < good[1].steps.size(); ++i) {
+      std::vector<Plan> plans = good;
+      ++plans[1].steps[i].level;
+      EXPECT_THAT(check_levels(plans, layout), HasSubstr("the level should be"));
+    }
+  }
+}
+
 TEST(Checker, ForeignGroup_IsRejected) {
   std::vector<Plan> plans = plans_of(kRing, kAllReduce, 3);
   plans[1] = make_plan(kRing, kAllReduce, 1, flat_layout(4));

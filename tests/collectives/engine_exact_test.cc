@@ -18,7 +18,8 @@ EngineOptions small_pieces(SchedulePolicy schedule) {
 }
 
 constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct,
-                                         SchedulePolicy::grid, SchedulePolicy::tree};
+                                         SchedulePolicy::grid, SchedulePolicy::hierarchical,
+                                         SchedulePolicy::tree};
 constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
                                        Collective::reduce_scatter};
 
@@ -47,7 +48,8 @@ class EngineExact : public ::testing::TestWithParam<int> {};
 TEST_P(EngineExact, AnySizeAndPlace_MatchesReference) {
   const int ranks = GetParam();
   for (const SchedulePolicy schedule : kSchedules) {
-    const EngineOptions options = small_pieces(schedule);
+    EngineOptions options = small_pieces(schedule);
+    options.layout = scattered_layout(ranks);
     Cluster cluster({.ranks = ranks, .engine = options, .seed = 7});
     for (const Collective collective : kCollectives) {
       std::uint64_t seed = 100;
@@ -71,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, EngineExact,
 TEST(EngineTypes, EveryTypeAndOp_MatchesReference) {
   for (const int ranks : {2, 5}) {
     for (const SchedulePolicy schedule : kSchedules) {
-      const EngineOptions options = small_pieces(schedule);
+      EngineOptions options = small_pieces(schedule);
+      options.layout = scattered_layout(ranks);
       Cluster cluster({.ranks = ranks, .engine = options, .seed = 3});
       for (int type = 0; type < kDataTypeCount; ++type) {
         for (int op = 0; op < kReduceOpCount; ++op) {

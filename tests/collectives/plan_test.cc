@@ -18,12 +18,21 @@ namespace {
 using testing::all_plans;
 using testing::kCollectives;
 
+Layout hosts_of(int each, int ranks) {
+  std::vector<std::uint64_t> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(static_cast<std::uint64_t>(rank / each));
+  return make_layout(hosts);
+}
+
 class PlanProof : public ::testing::TestWithParam<int> {};
 
 TEST_P(PlanProof, EveryBuilder_PassesTheChecker) {
   for (const ScheduleKind kind : kScheduleKinds) {
     for (const Collective collective : kCollectives) {
-      EXPECT_EQ(check_plans(all_plans(kind, collective, flat_layout(GetParam()))), "");
+      // Hosts of three where hosts matter.
+      const Layout layout = kind >= ScheduleKind::hierarchical_ring ? hosts_of(3, GetParam())
+                                                                    : flat_layout(GetParam());
+      EXPECT_EQ(check_plans(all_plans(kind, collective, layout)), "");
     }
   }
 }
@@ -49,7 +58,7 @@ TEST(PlanSize, DirectSends_TwoMessagesToEachPeer) {
 TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
   for (const SchedulePolicy policy :
        {SchedulePolicy::automatic, SchedulePolicy::ring, SchedulePolicy::direct,
-        SchedulePolicy::grid, SchedulePolicy::tree}) {
+        SchedulePolicy::grid, SchedulePolicy::hierarchical, SchedulePolicy::tree}) {
     for (const int ranks : {1, 2, 3, 8, 9, 64, 65}) {
       EngineOptions options;
       options.schedule = policy;
@@ -91,9 +100,11 @@ TEST(PlanChoice, Automatic_FollowsRanksArithmeticAndSize) {
   EXPECT_EQ(choose(Arithmetic::native, 9), ScheduleKind::ring);
   EXPECT_EQ(choose(Arithmetic::widened, 64), ScheduleKind::direct);
   EXPECT_EQ(choose(Arithmetic::lossy_native, 64), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::lossy_widened, 65), ScheduleKind::ring);
+  EXPECT_EQ(choose(Arithmetic::native, 65), ScheduleKind::ring);
+  EXPECT_EQ(choose(Arithmetic::lossy_widened, 65), ScheduleKind::grid);
   EngineOptions options;
-  EXPECT_EQ(peers_needed(options, 10, 65), (std::vector<int>{9, 11}));
+  // The ring's neighbours, and those in five rows of 11 and one of 10.
+  EXPECT_EQ(peers_needed(options, 15, 65), (std::vector<int>{4, 14, 16, 26}));
 }
 
 class PlanGolden : public ::testing::TestWithParam<const char*> {};
@@ -109,15 +120,18 @@ TEST_P(PlanGolden, Dump_MatchesItsFile) {
   const Collective collective = collective_name == "all_reduce"   ? Collective::all_reduce
                                 : collective_name == "all_gather" ? Collective::all_gather
                                                                   : Collective::reduce_scatter;
-  const std::map<std::string, ScheduleKind> kinds = {{"ring", ScheduleKind::ring},
-                                                     {"direct", ScheduleKind::direct},
-                                                     {"grid", ScheduleKind::grid},
-                                                     {"tree", ScheduleKind::tree}};
+  const std::map<std::string, ScheduleKind> kinds = {
+      {"ring", ScheduleKind::ring},
+      {"direct", ScheduleKind::direct},
+      {"grid", ScheduleKind::grid},
+      {"tree", ScheduleKind::tree},
+      {"hierarchical", ScheduleKind::hierarchical_ring}};
+  const int of = std::stoi(ranks);
+  const Layout layout = schedule == "hierarchical" ? hosts_of(2, of) : flat_layout(of);
   std::ifstream file(std::string(THINWIRE_GOLDEN_DIR) + "/" + GetParam() + ".txt");
   std::stringstream expected;
   expected << file.rdbuf();
-  EXPECT_EQ(to_text(make_plan(kinds.at(schedule), collective, std::stoi(rank),
-                              flat_layout(std::stoi(ranks)))),
+  EXPECT_EQ(to_text(make_plan(kinds.at(schedule), collective, std::stoi(rank), layout)),
             expected.str());
 }
 
@@ -128,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(Files, PlanGolden,
                                            "direct-all_reduce-1-4", "direct-all_gather-2-3",
                                            "direct-reduce_scatter-1-3", "grid-all_reduce-2-6",
                                            "grid-all_gather-3-5", "tree-all_reduce-1-4",
-                                           "tree-reduce_scatter-0-5"));
+                                           "tree-reduce_scatter-0-5", "hierarchical-all_reduce-3-6",
+                                           "hierarchical-all_gather-0-5"));
 
 }  // namespace
 }  // namespace thinwire::collectives

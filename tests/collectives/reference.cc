@@ -38,7 +38,8 @@ class TileReference {
         arithmetic_(
             choose_arithmetic(problem.collective, problem.type, problem.ranks(), codecs_.lossy())),
         topk_without_(options.feedback.topk_without),
-        tile_elements_(tile_elements(bounded_piece_bytes(options, problem.ranks()), problem.type)),
+        tile_elements_(tile_elements(
+            bounded_piece_bytes(options, layout_of(options, problem.ranks())), problem.type)),
         tile_(tile),
         outputs_(outputs) {
     const Layout layout = layout_of(options, problem.ranks());
@@ -46,7 +47,7 @@ class TileReference {
         choose_schedule(options, layout, arithmetic_, offsets_.back() * element_);
     for (int rank = 0; rank < problem.ranks(); ++rank) {
       RankState state;
-      state.plan = make_plan(kind, problem.collective, rank, layout, options.grid);
+      state.plan = make_plan(kind, problem.collective, rank, layout, grid_of(options, layout));
       state.done.resize(state.plan.steps.size());
       ranks_.push_back(std::move(state));
     }
@@ -250,8 +251,8 @@ std::vector<Bytes> reference_outputs(const Problem& problem, const EngineOptions
   for (int rank = 0; rank < problem.ranks(); ++rank) {
     outputs.emplace_back(problem.output_elements(rank) * element_bytes(problem.type));
   }
-  const std::size_t elements =
-      tile_elements(bounded_piece_bytes(options, problem.ranks()), problem.type);
+  const std::size_t elements = tile_elements(
+      bounded_piece_bytes(options, layout_of(options, problem.ranks())), problem.type);
   const std::size_t tiles = tile_count(problem.offsets(), elements);
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     TileReference(problem, options, tile, outputs).run();

@@ -116,6 +116,17 @@ std::string Workload::compare(const std::vector<Bytes>& expected) const {
   return {};
 }
 
+Layout scattered_layout(int ranks) {
+  std::vector<std::uint64_t> hosts;
+  std::vector<std::uint64_t> racks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    // The fourth host, if any, gets twice as many as the others.
+    hosts.push_back(static_cast<std::uint64_t>(rank % 5 == 4 ? 3 : rank % 5));
+    racks.push_back(hosts.back() % 2);
+  }
+  return make_layout(hosts, racks);
+}
+
 void expect_matches_reference(Cluster& cluster, const EngineOptions& options,
                               const Problem& problem, bool in_place) {
   Workload workload(problem, in_place);

@@ -52,6 +52,9 @@ class Workload {
   std::vector<RankState> states_;
 };
 
+// `ranks` ranks scattered over hosts of different sizes in two racks.
+Layout scattered_layout(int ranks);
+
 // Runs one Problem on a fresh or used Cluster and compares with the reference.
 void expect_matches_reference(Cluster& cluster, const EngineOptions& options,
                               const Problem& problem, bool in_place);

@@ -21,15 +21,18 @@ TEST(Ballot_Encode, Decode_IsIdentity) {
   Ballot ballot = ballot_of(3, "A=1\nB=with:colon 7:\n");
   ballot.merge(ballot_of(1, "A=2\n"));
   ballot.failures[5] = "cannot reach rank 2";
+  ballot.places = {{1, {0xFEDCBA9876543210u, 3}}, {4095, {7, 0}}};
   Ballot back;
   ASSERT_TRUE(Ballot::decode(ballot.encode(), &back));
   EXPECT_EQ(back.settings, ballot.settings);
   EXPECT_EQ(back.failures, ballot.failures);
+  EXPECT_EQ(back.places, ballot.places);
 }
 
 TEST(Ballot_DecodeEveryTruncation_Refused, NothingElse) {
   Ballot ballot = ballot_of(3, "A=1\n");
   ballot.failures[0] = "x";
+  ballot.places[2] = {9, 1};
   const std::string bytes = ballot.encode();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     Ballot out;
@@ -45,6 +48,7 @@ TEST(Ballot_ManyVariants_StaysBounded, ForThousandsOfRanks) {
   for (int rank = 0; rank < 4096; ++rank) {
     Ballot one = ballot_of(rank, "A=" + std::to_string(rank % 100) + std::string(300, 'x') + "\n");
     one.failures[rank] = std::string(2000, 'y');
+    one.places[rank] = {~std::uint64_t{0}, 1};
     all.merge(one);
   }
   EXPECT_LT(all.encode().size(), GroupLinks::kMaxMessageBytes);

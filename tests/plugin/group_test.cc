@@ -78,6 +78,25 @@ TEST_P(GroupTest, EqualSettings_EveryRankAgrees_OverTheTree) {
   for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.code, Code::ok) << verdict.text;
 }
 
+Whereabouts place_of(int rank) {
+  return {static_cast<std::uint64_t>(rank % 3) << 60 | 5, static_cast<std::uint32_t>(rank % 2)};
+}
+
+TEST_P(GroupTest, Places_AreKnownToEveryRankInRankOrder) {
+  const auto verdicts = run([&](GroupLinks& links) {
+    (void)links.establish(tree_peers(links.rank(), links.ranks()), in_seconds(60));
+    Ballot ballot = mine(links.rank(), "A=1\n");
+    ballot.places[links.rank()] = place_of(links.rank());
+    return agree(links, 0, ballot, {in_seconds(60), in_seconds(60)});
+  });
+  for (const Verdict& verdict : verdicts) {
+    ASSERT_EQ(verdict.places.size(), verdicts.size());
+    for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
+      EXPECT_EQ(verdict.places[rank], place_of(static_cast<int>(rank)));
+    }
+  }
+}
+
 TEST_P(GroupTest, OneDifferentSetting_EveryRankRefuses_AndNamesIt) {
   if (GetParam() < 2) GTEST_SKIP() << "one rank cannot differ";
   const int odd = GetParam() - 1;

@@ -5,6 +5,7 @@
 #include <random>
 #include <string_view>
 
+#include "base/host_identity.h"
 #include "transports/tcp/crc32c.h"
 #include "transports/tcp/frame.h"
 #include "transports/tcp/handle.h"

@@ -22,15 +22,6 @@ using Token = std::array<std::byte, 16>;
 // 128 random bits from the kernel.
 Token random_token();
 
-// Who a machine is: equal for processes that reach one another over loopback.
-struct HostIdentity {
-  std::uint64_t hash = 0;
-  std::string name;  // for messages to people
-};
-
-// From boot id, host name and network namespace; a non-empty `hostid` replaces all three.
-HostIdentity host_identity(std::string_view hostid);
-
 struct HandleInfo {
   std::uint64_t host_hash = 0;
   std::string host_name;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/host_identity.h"
 #include "base/log.h"
 #include "base/nic_info.h"
 #include "transports/tcp/handle.h"
