@@ -11,8 +11,8 @@ namespace thinwire {
 
 inline constexpr std::array<std::string_view, 3> kFeedbackChoices{"auto", "off", "all"};
 inline constexpr std::array<std::string_view, 2> kIdentityChoices{"profiler", "buffer"};
-inline constexpr std::array<std::string_view, 6> kScheduleChoices{"auto", "ring",         "direct",
-                                                                  "grid", "hierarchical", "tree"};
+inline constexpr std::array<std::string_view, 7> kScheduleChoices{
+    "auto", "ring", "direct", "exchange", "grid", "hierarchical", "tree"};
 
 inline constexpr std::array kCollectiveSettings{
     Setting{.section = "Collectives",
@@ -43,10 +43,12 @@ inline constexpr std::array kCollectiveSettings{
             .agreed = true,
             .help =
                 "Who sends what to whom. ring: neighbours only, 2(n-1) steps. direct: every rank "
-                "reduces 1/n of the vector, two steps. grid: rings along rows, then columns; see "
+                "reduces 1/n of the vector, two steps. exchange: every rank reduces all of it, one "
+                "step (up to 8 ranks; more: direct). grid: rings along rows, then columns; see "
                 "THINWIRE_GRID. hierarchical: within each host, then between hosts with every rank "
                 "carrying its share. tree: 2 log2(n) steps, for short vectors. auto: where sums "
-                "are compressed or converted, direct up to 64 ranks and grid above; for exact "
+                "are compressed or converted, exchange for 2 ranks, direct up to 64 ranks and grid "
+                "above; for exact "
                 "vectors, direct up to 256 KiB on up to 8 ranks, else ring."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_GRID",

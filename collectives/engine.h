@@ -38,7 +38,15 @@ inline constexpr int kMaxDirectRanks = 64;
 inline constexpr int kMaxExactDirectRanks = 8;
 inline constexpr int kMaxInnerRingHosts = 16;
 inline constexpr std::size_t kMaxExactDirectBytes = 256 * 1024;
-enum class SchedulePolicy : std::uint8_t { automatic, ring, direct, grid, hierarchical, tree };
+enum class SchedulePolicy : std::uint8_t {
+  automatic,
+  ring,
+  direct,
+  exchange,
+  grid,
+  hierarchical,
+  tree
+};
 
 // Error feedback of Calls that say which tensor they carry. Each rank's own affair: what travels
 // says for itself how it was encoded.

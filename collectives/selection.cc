@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collectives/schedules/direct.h"
+#include "collectives/schedules/exchange.h"
 #include "collectives/schedules/grid.h"
 #include "collectives/schedules/hierarchical.h"
 #include "collectives/schedules/ring.h"
@@ -31,6 +32,8 @@ ScheduleKind choose_hierarchical(const EngineOptions& options, const Layout& lay
 
 // Fewer steps than a ring's and, where sums are rounded on the way, far fewer roundings.
 ScheduleKind choose_automatic(const Layout& layout, bool exact, std::size_t vector_bytes) {
+  // Two ranks send as much either way, in one step, and what is compressed is so only once.
+  if (!exact && layout.ranks() == 2) return ScheduleKind::exchange;
   if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
   if (layout.ranks() <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks)) {
     return ScheduleKind::direct;
@@ -48,6 +51,8 @@ ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
       return ScheduleKind::ring;
     case SchedulePolicy::direct:
       return ScheduleKind::direct;
+    case SchedulePolicy::exchange:
+      return ScheduleKind::exchange;
     case SchedulePolicy::grid:
       return ScheduleKind::grid;
     case SchedulePolicy::hierarchical:
@@ -90,6 +95,8 @@ Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout&
   switch (kind) {
     case ScheduleKind::direct:
       return make_direct(collective, rank, layout);
+    case ScheduleKind::exchange:
+      return make_exchange(collective, rank, layout);
     case ScheduleKind::grid:
       return make_grid(collective, rank, layout, grid);
     case ScheduleKind::tree:

@@ -14,6 +14,7 @@ namespace thinwire::collectives {
 enum class ScheduleKind : std::uint8_t {
   ring,
   direct,
+  exchange,
   grid,
   tree,
   hierarchical_ring,
@@ -22,6 +23,7 @@ enum class ScheduleKind : std::uint8_t {
 };
 inline constexpr std::array kScheduleKinds{ScheduleKind::ring,
                                            ScheduleKind::direct,
+                                           ScheduleKind::exchange,
                                            ScheduleKind::grid,
                                            ScheduleKind::tree,
                                            ScheduleKind::hierarchical_ring,

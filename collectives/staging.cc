@@ -50,6 +50,9 @@ Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layo
     case ScheduleKind::direct:
       // Contributions; and what goes out, where that is not simply the input.
       return {is_lossy(arithmetic) ? 2 * n : n, 1};
+    case ScheduleKind::exchange:
+      // What goes out, and contributions to two pieces.
+      return {3 * n, 2};
     case ScheduleKind::grid:
     case ScheduleKind::tree:
       return {2 * n, kRelayAccumulators};
@@ -62,7 +65,8 @@ Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layo
 
 std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout) {
   const bool uneven = options.schedule == SchedulePolicy::hierarchical && !has_even_hosts(layout);
-  const std::size_t most_regions = (uneven ? 4 : 2) * static_cast<std::size_t>(layout.ranks()) + 8;
+  const std::size_t each = uneven ? 4 : options.schedule == SchedulePolicy::exchange ? 3 : 2;
+  const std::size_t most_regions = each * static_cast<std::size_t>(layout.ranks()) + 8;
   return std::min(options.piece_bytes, kMaxStagingBytes / 3 / most_regions);
 }
 

@@ -29,6 +29,8 @@ collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
       return collectives::SchedulePolicy::ring;
     case ScheduleChoice::direct:
       return collectives::SchedulePolicy::direct;
+    case ScheduleChoice::exchange:
+      return collectives::SchedulePolicy::exchange;
     case ScheduleChoice::grid:
       return collectives::SchedulePolicy::grid;
     case ScheduleChoice::hierarchical:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct,
                                          SchedulePolicy::grid, SchedulePolicy::hierarchical,
-                                         SchedulePolicy::tree};
+                                         SchedulePolicy::tree, SchedulePolicy::exchange};
 constexpr compression::CodecId kCodecs[] = {compression::CodecId::fp16, compression::CodecId::int8};
 
 EngineOptions lossy_options(compression::CodecId codec, SchedulePolicy schedule) {

@@ -19,7 +19,7 @@ EngineOptions small_pieces(SchedulePolicy schedule) {
 
 constexpr SchedulePolicy kSchedules[] = {SchedulePolicy::ring, SchedulePolicy::direct,
                                          SchedulePolicy::grid, SchedulePolicy::hierarchical,
-                                         SchedulePolicy::tree};
+                                         SchedulePolicy::tree, SchedulePolicy::exchange};
 constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
                                        Collective::reduce_scatter};
 

@@ -102,7 +102,8 @@ TEST_P(EngineFeedback, TensorThatSomeRanksDoNotKnow_HarmsNoOne) {
 
 INSTANTIATE_TEST_SUITE_P(Schedules, EngineFeedback,
                          ::testing::Values(SchedulePolicy::direct, SchedulePolicy::ring,
-                                           SchedulePolicy::grid, SchedulePolicy::tree));
+                                           SchedulePolicy::grid, SchedulePolicy::tree,
+                                           SchedulePolicy::exchange));
 
 TEST(EngineTopk, TensorNobodyKnows_TravelsExactly) {
   const EngineOptions options = options_for("topk:0.01");
@@ -173,7 +174,8 @@ TEST(EngineTail, StaleElements_TravelAsZerosAndDisturbNobody) {
 TEST(EngineLevels, RulesByLevel_MatchTheReference) {
   const std::uint64_t hosts[] = {1, 1, 2, 3}, racks[] = {1, 1, 1, 2};
   for (const SchedulePolicy schedule :
-       {SchedulePolicy::ring, SchedulePolicy::direct, SchedulePolicy::grid, SchedulePolicy::tree}) {
+       {SchedulePolicy::ring, SchedulePolicy::direct, SchedulePolicy::grid, SchedulePolicy::tree,
+        SchedulePolicy::exchange}) {
     for (const char* rules :
          {"int8@rack", "int8@site", "int4@site,int8@rack", "none@host,fp16", "int8@host"}) {
       EngineOptions options = options_for(rules, schedule);

@@ -58,7 +58,8 @@ TEST(PlanSize, DirectSends_TwoMessagesToEachPeer) {
 TEST(PlanPeers, Needed_IsSymmetricAndHoldsEveryPlansPeers) {
   for (const SchedulePolicy policy :
        {SchedulePolicy::automatic, SchedulePolicy::ring, SchedulePolicy::direct,
-        SchedulePolicy::grid, SchedulePolicy::hierarchical, SchedulePolicy::tree}) {
+        SchedulePolicy::exchange, SchedulePolicy::grid, SchedulePolicy::hierarchical,
+        SchedulePolicy::tree}) {
     for (const int ranks : {1, 2, 3, 8, 9, 64, 65}) {
       EngineOptions options;
       options.schedule = policy;
@@ -121,11 +122,9 @@ TEST_P(PlanGolden, Dump_MatchesItsFile) {
                                 : collective_name == "all_gather" ? Collective::all_gather
                                                                   : Collective::reduce_scatter;
   const std::map<std::string, ScheduleKind> kinds = {
-      {"ring", ScheduleKind::ring},
-      {"direct", ScheduleKind::direct},
-      {"grid", ScheduleKind::grid},
-      {"tree", ScheduleKind::tree},
-      {"hierarchical", ScheduleKind::hierarchical_ring}};
+      {"ring", ScheduleKind::ring},         {"direct", ScheduleKind::direct},
+      {"exchange", ScheduleKind::exchange}, {"grid", ScheduleKind::grid},
+      {"tree", ScheduleKind::tree},         {"hierarchical", ScheduleKind::hierarchical_ring}};
   const int of = std::stoi(ranks);
   const Layout layout = schedule == "hierarchical" ? hosts_of(2, of) : flat_layout(of);
   std::ifstream file(std::string(THINWIRE_GOLDEN_DIR) + "/" + GetParam() + ".txt");
@@ -135,15 +134,14 @@ TEST_P(PlanGolden, Dump_MatchesItsFile) {
             expected.str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, PlanGolden,
-                         ::testing::Values("ring-all_reduce-0-1", "ring-all_reduce-1-2",
-                                           "ring-all_reduce-2-4", "ring-all_gather-0-3",
-                                           "ring-reduce_scatter-1-3", "direct-all_reduce-0-2",
-                                           "direct-all_reduce-1-4", "direct-all_gather-2-3",
-                                           "direct-reduce_scatter-1-3", "grid-all_reduce-2-6",
-                                           "grid-all_gather-3-5", "tree-all_reduce-1-4",
-                                           "tree-reduce_scatter-0-5", "hierarchical-all_reduce-3-6",
-                                           "hierarchical-all_gather-0-5"));
+INSTANTIATE_TEST_SUITE_P(
+    Files, PlanGolden,
+    ::testing::Values("ring-all_reduce-0-1", "ring-all_reduce-1-2", "ring-all_reduce-2-4",
+                      "ring-all_gather-0-3", "ring-reduce_scatter-1-3", "direct-all_reduce-0-2",
+                      "direct-all_reduce-1-4", "direct-all_gather-2-3", "direct-reduce_scatter-1-3",
+                      "exchange-all_reduce-1-3", "grid-all_reduce-2-6", "grid-all_gather-3-5",
+                      "tree-all_reduce-1-4", "tree-reduce_scatter-0-5",
+                      "hierarchical-all_reduce-3-6", "hierarchical-all_gather-0-5"));
 
 }  // namespace
 }  // namespace thinwire::collectives

@@ -226,7 +226,8 @@ TEST(Peers, OfLargeGroups_AreFew) {
     const int hosts = ranks / each;
     const Layout layout = interleaved(hosts, each);
     for (const ScheduleKind kind : kScheduleKinds) {
-      const bool direct = kind == ScheduleKind::direct || kind == ScheduleKind::hierarchical_direct;
+      const bool direct = kind == ScheduleKind::direct || kind == ScheduleKind::exchange ||
+                          kind == ScheduleKind::hierarchical_direct;
       if (direct && ranks > 64) continue;
       std::size_t most = 0;
       std::size_t steps = 0;
