@@ -30,6 +30,10 @@ class LevelCodecs {
     }
     return false;
   }
+  bool sparse() const {
+    return any(
+        [](const compression::Codec& codec) { return codec.id() == compression::CodecId::topk; });
+  }
   void set(compression::Level level, const compression::Codec* codec) {
     at_[static_cast<std::size_t>(level)] = codec;
   }

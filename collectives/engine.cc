@@ -208,7 +208,8 @@ Status EngineImpl::size_tiles(Request& request, ScheduleKind schedule) const {
   const std::size_t blocks =
       std::max<std::size_t>(1, (longest + kBlockElements - 1) / kBlockElements);
   request.tile_elements = std::min(
-      tile_elements(bounded_piece_bytes(options_, layout), request.type), blocks * kBlockElements);
+      tile_elements(bounded_piece_bytes(options_, layout, request.codecs.sparse()), request.type),
+      blocks * kBlockElements);
   request.tiles = tile_count(request.offsets, request.tile_elements);
   request.strides =
       strides_for(plans_.codecs(), request.arithmetic, request.type, request.tile_elements);

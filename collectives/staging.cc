@@ -11,6 +11,7 @@ namespace thinwire::collectives {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kSparsePieces = 4;
 
 // Regions start on cache lines, and not all at the same offset within a page: streams that differ
 // by a multiple of 4 KiB delay one another in the load and store buffers.
@@ -63,16 +64,16 @@ Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layo
   }
 }
 
-std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout) {
+std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout, bool sparse) {
   const bool uneven = options.schedule == SchedulePolicy::hierarchical && !has_even_hosts(layout);
   const std::size_t each = uneven ? 4 : options.schedule == SchedulePolicy::exchange ? 3 : 2;
   const std::size_t most_regions = each * static_cast<std::size_t>(layout.ranks()) + 8;
-  return std::min(options.piece_bytes, kMaxStagingBytes / 3 / most_regions);
+  const std::size_t wanted = sparse ? kSparsePieces * options.piece_bytes : options.piece_bytes;
+  return std::min(wanted, kMaxStagingBytes / 3 / most_regions);
 }
 
 std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layout,
                                const CodecSet& codecs) {
-  const std::size_t piece_bytes = bounded_piece_bytes(options, layout);
   std::size_t largest = 1;
   for (const ScheduleKind kind : kScheduleKinds) {
     for (int i = 0; i < kArithmeticCount * kDataTypeCount; ++i) {
@@ -82,6 +83,8 @@ std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layou
                           !runs_with(arithmetic, type) ||
                           !may_choose(options, layout, kind, arithmetic);
       if (unused) continue;
+      const bool sparse = is_lossy(arithmetic) && options.policy.uses(compression::CodecId::topk);
+      const std::size_t piece_bytes = bounded_piece_bytes(options, layout, sparse);
       const Strides strides =
           strides_for(codecs, arithmetic, type, tile_elements(piece_bytes, type));
       largest = std::max(largest, strides.total(regions_for(kind, arithmetic, layout)));

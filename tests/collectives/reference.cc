@@ -39,7 +39,8 @@ class TileReference {
             choose_arithmetic(problem.collective, problem.type, problem.ranks(), codecs_.lossy())),
         topk_without_(options.feedback.topk_without),
         tile_elements_(tile_elements(
-            bounded_piece_bytes(options, layout_of(options, problem.ranks())), problem.type)),
+            bounded_piece_bytes(options, layout_of(options, problem.ranks()), codecs_.sparse()),
+            problem.type)),
         tile_(tile),
         outputs_(outputs) {
     const Layout layout = layout_of(options, problem.ranks());
@@ -251,8 +252,14 @@ std::vector<Bytes> reference_outputs(const Problem& problem, const EngineOptions
   for (int rank = 0; rank < problem.ranks(); ++rank) {
     outputs.emplace_back(problem.output_elements(rank) * element_bytes(problem.type));
   }
-  const std::size_t elements = tile_elements(
-      bounded_piece_bytes(options, layout_of(options, problem.ranks())), problem.type);
+  const Layout layout = layout_of(options, problem.ranks());
+  const CodecSet codecs(options.policy, options.compress_min_bytes, layout);
+  const bool sparse = codecs
+                          .choose(problem.collective, problem.type, problem.op,
+                                  problem.offsets().back() * element_bytes(problem.type))
+                          .sparse();
+  const std::size_t elements =
+      tile_elements(bounded_piece_bytes(options, layout, sparse), problem.type);
   const std::size_t tiles = tile_count(problem.offsets(), elements);
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     TileReference(problem, options, tile, outputs).run();
