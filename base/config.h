@@ -20,7 +20,15 @@ namespace thinwire {
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx, verbs };
 enum class FeedbackChoice : std::uint8_t { automatic, off, all };
 enum class IdentityChoice : std::uint8_t { profiler, buffer };
-enum class ScheduleChoice : std::uint8_t { automatic, ring, direct, exchange, grid, hierarchical, tree };
+enum class ScheduleChoice : std::uint8_t {
+  automatic,
+  ring,
+  direct,
+  exchange,
+  grid,
+  hierarchical,
+  tree
+};
 enum class ChecksumChoice : std::uint8_t { header, full };
 enum class AddressFamily : std::uint8_t { any, ipv4, ipv6 };
 
