@@ -15,27 +15,31 @@ inline constexpr std::array<std::string_view, 7> kScheduleChoices{
     "auto", "ring", "direct", "exchange", "grid", "hierarchical", "tree"};
 
 inline constexpr std::array kCollectiveSettings{
-    Setting{.section = "Collectives",
-            .name = "THINWIRE_COMPRESS",
-            .field = &Config::compress,
-            .agreed = true,
-            .help =
-                "What sums of float32, float16 and bfloat16 travel as: a codec or a list of rules, "
-                "of which the first that matches decides; without a match, exactly. Codecs: none, "
-                "fp16, bf16 (2 bytes an element), int8, fp8-e4m3, fp8-e5m2 (1 byte), int4 (half a "
-                "byte), each of these four also rounded at random (int8:sr), topk:RATIO (the "
-                "largest RATIO of the elements, e.g. topk:0.01 or topk:0.01:fp16). A rule is "
-                "CODEC@CONDITION&CONDITION...; conditions: >=SIZE and <SIZE of the whole vector, "
-                "float32, float16, bfloat16, and how far the bytes travel: host, rack, site. "
-                "Example: topk:0.01@>=4M,int8@>=256K,none. The other types and operations, and all "
-                "point-to-point traffic, always travel exactly."},
+    Setting{
+        .section = "Collectives",
+        .name = "THINWIRE_COMPRESS",
+        .field = &Config::compress,
+        .agreed = true,
+        .help =
+            "What sums of float32, float16 and bfloat16 travel as: a codec or a list of rules, "
+            "of which the first that matches decides; without a match, exactly. Codecs: none, "
+            "fp16, bf16 (2 bytes an element), int8, fp8-e4m3, fp8-e5m2 (1 byte), int4 (half a "
+            "byte), each of these four also rounded at random (int8:sr), topk:RATIO (the "
+            "largest RATIO of the elements, e.g. topk:0.01 or topk:0.01:fp16). A rule is "
+            "CODEC@CONDITION&CONDITION...; conditions: >=SIZE and <SIZE of one call (NCCL hands "
+            "over a large tensor in chunks of some 100 KiB to 4 MiB), "
+            "float32, float16, bfloat16, and how far the bytes travel: host (to a rank of the same "
+            "host), rack (to another host), site (to another rack; THINWIRE_CLUSTER_FILE names "
+            "them). "
+            "Example: topk:0.01@>=1M,int8@>=64K,none. The other types and operations, and all "
+            "point-to-point traffic, always travel exactly."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_COMPRESS_MIN_BYTES",
             .field = &Config::compress_min_bytes,
             .maximum = kGiB,
             .unit = Unit::bytes,
             .agreed = true,
-            .help = "Shorter vectors stay exact, whatever the rules say."},
+            .help = "Calls of fewer bytes stay exact, whatever the rules say."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_SCHEDULE",
             .field = &Config::schedule,

@@ -69,8 +69,9 @@ inline constexpr std::array kNetworkSettings{
             .name = "THINWIRE_TCP_STREAMS",
             .field = &Config::tcp_streams,
             .maximum = 64,
-            .help = "Sockets per connection. 0: chosen from the link speed, 1 (up to 1 Gbit/s), 2 "
-                    "(10), 4 (50) or 8; 1 within a host."},
+            .help =
+                "Sockets per connection. 0: chosen from the link speed: 1 up to 10 Gbit/s, 4 up "
+                "to 50 Gbit/s and where the speed is not known, 8 above; 1 within a host."},
     Setting{.section = "TCP",
             .name = "THINWIRE_TCP_CHUNK_BYTES",
             .field = &Config::tcp_chunk_bytes,

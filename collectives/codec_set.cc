@@ -12,7 +12,7 @@ using compression::exact_frames;
 using compression::kLevelCount;
 using compression::Level;
 
-const Codec& LevelCodecs::at(std::int8_t level) const {
+const Codec& LevelCodecs::at(int level) const {
   const Codec* codec = at_[static_cast<std::size_t>(level)];
   return codec == nullptr ? exact_frames() : *codec;
 }

@@ -21,7 +21,7 @@ class LevelCodecs {
   LevelCodecs() { at_.fill(nullptr); }
 
   // Exact frames where the policy leaves this level exact.
-  const compression::Codec& at(std::int8_t level) const;
+  const compression::Codec& at(int level) const;
   bool lossy() const;
   template <class Predicate>
   bool any(Predicate predicate) const {

@@ -196,7 +196,7 @@ class Compiler {
   }
 
   void number_residuals() {
-    std::vector<std::int8_t> encodings(at(plan_.pieces));
+    std::vector<int> encodings(at(plan_.pieces));
     for (CompiledStep& step : result_.steps) {
       if (step.action != Action::encode_elements && step.action != Action::encode_acc) continue;
       step.residual = encodings[at(step.piece)]++;

@@ -56,9 +56,9 @@ struct CompiledStep {
   Place to;
   std::int32_t piece = 0;
   std::int32_t wire = -1;  // whose byte count is written or read
-  std::int8_t level = -1;  // how far what is encoded or decoded travels
+  int level = -1;          // how far what is encoded or decoded travels
   // Encodings: which of the residuals of this piece it leaves (0 for the first encoding of it).
-  std::int8_t residual = -1;
+  int residual = -1;
   std::int32_t peer = -1;
   std::int32_t message = -1;
   std::int32_t first_dependent = 0;  // into CompiledPlan::dependents

@@ -24,7 +24,7 @@ Status bad(const char* text) { return {Code::invalid_config, text}; }
 // Cuts `text` at its first colon; `rest` is what follows it.
 std::string_view first_part(std::string_view text, std::string_view& rest) {
   const std::size_t colon = text.find(':');
-  rest = colon == text.npos ? std::string_view() : text.substr(colon + 1);
+  rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   return text.substr(0, colon);
 }
 

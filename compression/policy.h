@@ -2,11 +2,11 @@
 //
 // Text: RULE,RULE,...  The first rule that matches decides; where none does, the sum stays exact.
 //   RULE       CODEC or CODEC@CONDITION&CONDITION...   (codec_spec.h: int8, topk:0.01, none, ...)
-//   CONDITION  >=SIZE, <SIZE        bytes of the whole vector, suffix K, M or G
+//   CONDITION  >=SIZE, <SIZE        bytes of the call's vector, suffix K, M or G
 //              float32, float16, bfloat16              the element type
 //              host, rack, site     how far the bytes travel: within a host, between the hosts of
 //                                   a rack, between racks or sites
-// "topk:0.01@>=4M,int8@>=256K,none" or "int4@site,int8@rack".
+// "topk:0.01@>=1M,int8@>=64K,none" or "int4@site,int8@rack".
 #pragma once
 
 #include <array>

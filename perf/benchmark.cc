@@ -65,12 +65,13 @@ int iterations_between_refills(DataType type, PerfOp op, int ranks) {
 }
 
 Benchmark::Benchmark(const Options& options, Session& session, Runner& runner, PlainFlow* reference,
-                     bool lossy)
+                     bool lossy, double lossy_bound)
     : options_(options),
       session_(session),
       runner_(runner),
       reference_(reference),
       lossy_(lossy),
+      lossy_bound_(lossy_bound),
       traffic_(runner, session),
       send_(buffer_bytes(options, runner)),
       recv_(buffer_bytes(options, runner)) {
@@ -102,6 +103,7 @@ Benchmark::Case Benchmark::make_case(std::size_t bytes, DataType type, PerfOp op
     c.payload.source = options_.pattern == Pattern::ring ? (session_.rank() + ranks - 1) % ranks
                                                          : session_.rank() ^ 1;
   }
+  c.payload.lossy_bound = lossy_bound_;
   c.payload.gaussian = lossy_ && gaussian_makes_sense(c.payload);
   return c;
 }

@@ -20,9 +20,10 @@ namespace thinwire::perf {
 
 class Benchmark {
  public:
-  // `lossy`: sums of floats are checked against a float64 reference. `reference` may be null.
+  // `lossy`: sums of floats are checked against a float64 reference, each element within
+  // `lossy_bound` (payload.h). `reference` may be null.
   Benchmark(const Options& options, Session& session, Runner& runner, PlainFlow* reference,
-            bool lossy);
+            bool lossy, double lossy_bound);
 
   // Collective over the session. Calls `on_row` after each row, on every rank alike.
   std::vector<Row> run(const std::function<void(const Row&)>& on_row);
@@ -55,6 +56,7 @@ class Benchmark {
   Runner& runner_;
   PlainFlow* reference_;
   bool lossy_;
+  double lossy_bound_;
   TrafficMeter traffic_;
   Pages send_;
   Pages recv_;

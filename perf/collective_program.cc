@@ -113,8 +113,8 @@ ExitCode run(const Startup& startup, Session& session) {
     if (session.is_root()) check_writable(options.json_path);
   });
   Transport transport = make_transport(startup, session);
-  Benchmark benchmark(options, session, *transport.runner, transport.reference.get(),
-                      startup.lossy);
+  Benchmark benchmark(options, session, *transport.runner, transport.reference.get(), startup.lossy,
+                      startup.lossy_bound);
   const RunInfo info = gather_info(options, transport, benchmark.traffic_source(), session);
   const TableColumns columns{startup.lossy && reduces(options.collective), options.reference};
   if (session.is_root()) print(preamble_text(options, info) + header_text(columns));
@@ -123,6 +123,9 @@ ExitCode run(const Startup& startup, Session& session) {
   });
   if (session.is_root()) {
     print(footer_text(info, rows));
+    if (startup.lossy && startup.lossy_bound == kNoLossyBound) {
+      print("# This codec has no bound for each element: judge by the errors.\n");
+    }
     write_file(options.json_path, json_text(options, info, rows, start_time));
   }
   if (rows.empty()) {

@@ -8,11 +8,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/data_type.h"
 #include "perf/collective.h"
 
 namespace thinwire::perf {
+
+inline constexpr double kLossyBound = 0.05;
+inline constexpr double kNoLossyBound = std::numeric_limits<double>::infinity();
 
 struct Payload {
   Collective collective = Collective::all_reduce;
@@ -23,6 +27,9 @@ struct Payload {
   std::uint64_t seed = 1;
   Shape shape;
   int source = 0;  // send_recv: whose data arrives
+  // Gaussian: an element is wrong when its error exceeds this share of the largest absolute value
+  // of the exact result. kNoLossyBound: only when it is not finite.
+  double lossy_bound = kLossyBound;
 };
 
 // Sums and averages of float32, float16 and bfloat16 in a reduction.

@@ -23,11 +23,19 @@ void print_warning(LogLevel level, const char*, int, const char* message) {
 
 void drop(LogLevel, const char*, int, const char*) {}
 
-bool compresses(const EnvironmentList& environment) {
-  // The plugin reads the same configuration and complains itself where it is wrong.
+// What the plugin will compress with; it complains itself where that is wrong.
+std::string compression_of(const EnvironmentList& environment) {
   const Log silent(&drop);
   const Result<Config> config = parse_config(environment, silent);
-  return config.ok() && config.value().compress != "none";
+  return config.ok() ? config.value().compress : "none";
+}
+
+// int4 and what is sparse lose a large part of single elements by design.
+double lossy_bound_of(const std::string& compression) {
+  for (const char* coarse : {"topk", "int4", "fp8-e5m2"}) {
+    if (compression.find(coarse) != std::string::npos) return kNoLossyBound;
+  }
+  return kLossyBound;
 }
 
 int run_program(Program program, Collective collective, int argc, char** argv,
@@ -45,7 +53,9 @@ int run_program(Program program, Collective collective, int argc, char** argv,
   startup.plugin.net_plugin = value_of(environment, "NCCL_NET_PLUGIN");
   startup.plugin.verbose = debug == "INFO" || debug == "TRACE";
   const Data data = startup.options.data;
-  startup.lossy = data == Data::gaussian || (data == Data::automatic && compresses(environment));
+  const std::string compression = compression_of(environment);
+  startup.lossy_bound = lossy_bound_of(compression);
+  startup.lossy = data == Data::gaussian || (data == Data::automatic && compression != "none");
   const Log log(&print_warning);
   const Result<LauncherInfo> launcher = launcher_info(environment, log);
   if (!launcher.ok()) return static_cast<int>(ExitCode::usage);

@@ -7,6 +7,7 @@
 #include "base/launcher.h"
 #include "perf/local_ranks.h"
 #include "perf/options.h"
+#include "perf/payload.h"
 #include "perf/plugin_context.h"
 
 namespace thinwire::perf {
@@ -15,6 +16,7 @@ struct Startup {
   Options options;
   PluginEnvironment plugin;
   bool lossy = false;  // THINWIRE_COMPRESS asks for a lossy codec, or --data gaussian
+  double lossy_bound = kLossyBound;
 };
 
 // Parses, joins the ranks, runs `body` in each; prints what goes wrong. Returns the exit status.

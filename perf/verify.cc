@@ -72,7 +72,8 @@ void verify_lossy(const Payload& payload, int rank, const unsigned char* result,
   verdict.lossy = true;
   verdict.max_error = rms > 0 ? largest_error / rms : largest_error;
   verdict.rms_error = rms > 0 ? std::sqrt(error_squares / count) / rms : std::sqrt(error_squares);
-  const double bound = kLossyBound * largest;
+  const double bound = payload.lossy_bound == kNoLossyBound ? std::numeric_limits<double>::max()
+                                                            : payload.lossy_bound * largest;
   if (largest_error <= bound) return;
   for_each_pair(payload, rank, result, [&](std::size_t index, double got, double expected) {
     if (std::fabs(got - expected) <= bound) return;

@@ -10,17 +10,13 @@
 namespace thinwire::perf {
 
 struct Verdict {
-  std::int64_t wrong = 0;   // exact: other bits than expected; lossy: error beyond the bound
+  std::int64_t wrong = 0;   // exact: other bits than expected; lossy: beyond Payload::lossy_bound
   bool lossy = false;       // the two errors below mean something
   double max_error = 0;     // largest error, relative to the RMS of the exact result
   double rms_error = 0;     // RMS of the errors, relative likewise
   std::uint64_t hash = 0;   // of the result's bytes
   std::string first_wrong;  // "element 17: got 3, expected 4"; "" where all are right
 };
-
-// An element of a lossy result is wrong when its error exceeds this share of the largest absolute
-// value of the exact result.
-inline constexpr double kLossyBound = 0.05;
 
 // `result` holds payload.shape.recv_count elements as `rank` received them.
 Verdict verify(const Payload& payload, int rank, const void* result);

@@ -307,23 +307,24 @@ Status CollComm::submit_check(CollRequest& request, const collectives::Call& cal
 // Exact in place of top-k would be a silent loss of speed for good, top-k without a residual one of
 // accuracy. All ranks are configured alike, so all refuse.
 Status CollComm::refuse_unidentified(const collectives::Call& call) {
-  const bool impossible = !call.tensor && (!identity_ || !identity_->is_possible());
-  if (!impossible || plugin_.config().topk_without_ef != 0) return {};
-  const bool topk = engine_->codecs_for(call).any(
-      [](const compression::Codec& codec) { return collectives::may_fall_back(codec); });
-  if (!topk) return {};
+  const bool off = plugin_.config().ef == FeedbackChoice::off;
+  const bool unknown = !call.tensor && (!identity_ || !identity_->is_possible());
+  if ((!off && !unknown) || plugin_.config().topk_without_ef != 0) return {};
+  if (!engine_->codecs_for(call).sparse()) return {};
   if (!said_unidentified_) {
     THINWIRE_WARN(
         plugin_.log(),
-        "THINWIRE_COMPRESS=%s: topk has to know which tensor a call carries, and NCCL has "
-        "not loaded this library as its profiler. Use NCCL 2.27.3 or newer with "
-        "NCCL_PROFILER_PLUGIN=thinwire and no other profiler; programs that call the "
-        "library directly set THINWIRE_EF_IDENTITY=buffer; THINWIRE_TOPK_WITHOUT_EF=1 "
+        "THINWIRE_COMPRESS=%s: topk needs error feedback, but %s; THINWIRE_TOPK_WITHOUT_EF=1 "
         "goes without, at the cost of accuracy",
-        plugin_.config().compress.c_str());
+        plugin_.config().compress.c_str(),
+        off ? "THINWIRE_EF=off switches it off"
+            : "NCCL has not loaded this library as its profiler, so nobody says which "
+              "tensor a call carries. Use NCCL 2.27.3 or newer with "
+              "NCCL_PROFILER_PLUGIN=thinwire and no other profiler; programs that call "
+              "the library directly set THINWIRE_EF_IDENTITY=buffer");
   }
   said_unidentified_ = true;
-  return {Code::invalid_config, "topk without the identity of tensors"};
+  return {Code::invalid_config, "topk without error feedback"};
 }
 
 void CollComm::log_feedback() const {

@@ -18,12 +18,13 @@ class Exchange {
       : builder_(builder),
         rank_(rank),
         ranks_(ranks),
-        added_(static_cast<std::size_t>(kPiecesAhead * ranks), kNoStep) {
+        added_(std::size_t{kPiecesAhead} * static_cast<std::size_t>(ranks), kNoStep) {
     stored_.fill(kNoStep);
   }
 
   void add_piece(int piece) {
     std::vector<StepIndex> arrived;
+    arrived.reserve(static_cast<std::size_t>(ranks_));
     for (int from = 0; from < ranks_; ++from) {
       arrived.push_back(from == rank_ ? kNoStep : receive(piece, from));
     }
@@ -46,7 +47,8 @@ class Exchange {
 
  private:
   StepIndex& added(int piece, int from) {
-    return added_[static_cast<std::size_t>(piece % kPiecesAhead * ranks_ + from)];
+    const int index = piece % kPiecesAhead * ranks_ + from;
+    return added_[static_cast<std::size_t>(index)];
   }
   int slot(int piece, int from) const {
     if (from == rank_) return piece;
