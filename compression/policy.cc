@@ -16,7 +16,7 @@ constexpr const char* kConditions =
 // Cuts `text` at its first `mark`; `rest` is what follows it.
 std::string_view cut(std::string_view text, char mark, std::string_view& rest) {
   const std::size_t at = text.find(mark);
-  rest = at == text.npos ? std::string_view() : text.substr(at + 1);
+  rest = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
   return text.substr(0, at);
 }
 
@@ -28,7 +28,7 @@ std::optional<std::size_t> parse_bytes(std::string_view text) {
   if (stop == end) return value;
   constexpr std::string_view kSuffixes = "KMG";
   const std::size_t suffix = kSuffixes.find(static_cast<char>(*stop & ~0x20));
-  if (stop + 1 != end || suffix == kSuffixes.npos) return std::nullopt;
+  if (stop + 1 != end || suffix == std::string_view::npos) return std::nullopt;
   const std::size_t factor = std::size_t{1024} << (10 * suffix);
   if (__builtin_mul_overflow(value, factor, &value)) return std::nullopt;
   return value;
@@ -70,9 +70,9 @@ bool parse_rule(std::string_view text, Rule& rule, std::string& complaint) {
     return false;
   }
   rule.codec = codec.value();
-  bool more = text.find('@') != text.npos;
+  bool more = text.find('@') != std::string_view::npos;
   while (more) {
-    more = conditions.find('&') != conditions.npos;
+    more = conditions.find('&') != std::string_view::npos;
     std::string_view rest;
     const std::string_view condition = cut(conditions, '&', rest);
     if (!add_condition(condition, rule)) {
@@ -97,7 +97,7 @@ bool Rule::matches(DataType of_type, std::size_t bytes, Level at) const {
 Result<Policy> Policy::parse(std::string_view text, std::string& complaint) {
   Policy policy;
   for (bool more = true; more;) {
-    more = text.find(',') != text.npos;
+    more = text.find(',') != std::string_view::npos;
     std::string_view rest;
     Rule rule;
     if (!parse_rule(cut(text, ',', rest), rule, complaint)) {

@@ -251,7 +251,7 @@ class Reader {
   void read_numbers(const XmlElement& element, std::vector<std::uint64_t>& out) {
     for (std::string_view word : words_of(element.text)) {
       const std::string_view whole = word;
-      word.remove_prefix(word.find(':') == word.npos ? 0 : word.find(':') + 1);
+      word.remove_prefix(word.find(':') == std::string_view::npos ? 0 : word.find(':') + 1);
       std::uint64_t number = 0;
       if (!parse_whole(word, number)) {
         return fail(element, "<" + element.name + ">: '" + std::string(whole.substr(0, 60)) +

@@ -116,7 +116,8 @@ std::string listed(std::span<const std::string_view> words) {
 
 bool is_hex(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
-  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
+  return !text.empty() &&
+         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
 bool is_number(std::string_view text) {

@@ -93,8 +93,8 @@ void add_distances(const Topology& topology, std::string& out) {
     const int own = topology.nic_for(static_cast<int>(i));
     add(out, "GPU %-3zu", i);
     for (std::size_t n = 0; n < topology.nics().size(); ++n) {
-      std::string cell(name_of(topology.distance(gpu, topology.nics()[n])));
-      if (static_cast<int>(n) == own) cell = "*" + cell;
+      std::string cell(static_cast<int>(n) == own ? "*" : "");
+      cell += name_of(topology.distance(gpu, topology.nics()[n]));
       add(out, " %12s", cell.c_str());
     }
     out += "\n";

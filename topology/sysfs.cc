@@ -242,7 +242,7 @@ Machine read_sysfs(const std::string& root, const CpuSet& allowed) {
   if (!allowed.empty()) machine.cores = machine.cores & allowed;
   read_numa_nodes(root, machine);
   read_packages(root, machine);
-  PciReader(root, machine);
+  const PciReader pci(root, machine);  // reads as it is made
   complete_from_sysfs(root, machine);
   return machine;
 }

@@ -194,6 +194,18 @@ TEST(VerifyLossy, LargeErrorsAndNaN_AreWrong) {
   EXPECT_EQ(verify(payload, 0, result.data()).wrong, 2);
 }
 
+TEST(VerifyLossy, WithoutABound_OnlyWhatIsNotFiniteIsWrong) {
+  Payload payload = payload_of(Collective::all_reduce, DataType::float32, PerfOp::sum, 4, 1 << 16);
+  payload.gaussian = true;
+  payload.lossy_bound = kNoLossyBound;
+  std::vector<float> result = gaussian_sum(payload);
+  result[5] += 3.0F;
+  EXPECT_EQ(verify(payload, 0, result.data()).wrong, 0);
+  result[9] = NAN;
+  result[10] = INFINITY;
+  EXPECT_EQ(verify(payload, 0, result.data()).wrong, 2);
+}
+
 TEST(VerifyLossy, ExactTypes_StayExact) {
   EXPECT_FALSE(
       gaussian_makes_sense(payload_of(Collective::all_reduce, DataType::int32, PerfOp::sum, 2)));

@@ -8,7 +8,6 @@ namespace thinwire::transports::verbs {
 
 namespace {
 
-constexpr std::size_t kMaxReceiveGroups = 4096;
 constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::int64_t kLastMessagesNs = 2'000 * kMillisecondNs;
 constexpr const char* kPeerClosed = "the peer closed the connection";
