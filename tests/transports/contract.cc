@@ -32,7 +32,9 @@ void Contract::SetUp() {
   const auto devices = transport_->probe();
   if (!devices.ok()) GTEST_SKIP() << transport_->name() << ": " << devices.status().text();
   auto left = transport_->open(0);
-  auto right = transport_->open(0);
+  const auto accepting = static_cast<std::size_t>(GetParam().accepting_device);
+  if (accepting >= devices.value().size()) GTEST_SKIP() << "needs another device";
+  auto right = transport_->open(GetParam().accepting_device);
   ASSERT_TRUE(left.ok()) << left.status().text();
   ASSERT_TRUE(right.ok()) << right.status().text();
   left_ = std::move(left).value();

@@ -21,11 +21,13 @@
 
 namespace thinwire::transports::contract {
 
-// One transport under one configuration. Device 0 of what `make` returns must reach itself.
+// One transport under one configuration. Device 0 of what `make` returns must reach itself, or
+// another device where one is named.
 struct Case {
   std::string name;  // letters, digits and _ only
   std::function<std::unique_ptr<Transport>(const Config&, const Log&, const Clock&)> make;
   Config config;
+  int accepting_device = 0;
 };
 void PrintTo(const Case& the_case, std::ostream* out);
 std::string name_of(const ::testing::TestParamInfo<Case>& parameter);

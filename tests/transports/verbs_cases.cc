@@ -1,35 +1,11 @@
 // The verbs transport's entries in the contract suite, over a fake libibverbs within the process
 // and TCP's control connections on loopback.
-#include "tests/fakes/fake_verbs.h"
 #include "tests/transports/contract.h"
-#include "transports/tcp/tcp_transport.h"
-#include "transports/verbs/verbs_transport.h"
+#include "tests/transports/verbs_fake.h"
 
 namespace thinwire::transports::contract {
 
 namespace {
-
-class FakeNetworkTransport final : public Transport {
- public:
-  FakeNetworkTransport(const fakes::FakeHcaOptions& hca, const Config& config, const Log& log,
-                       const Clock& clock)
-      : network_({hca}),
-        control_(config, log, clock),
-        transport_(std::in_place, config, log, clock, control_,
-                   std::make_unique<fakes::FakeVerbs>(network_), "/nonexistent") {}
-  ~FakeNetworkTransport() override {
-    transport_.reset();
-    EXPECT_EQ(network_.live_objects(), 0);
-  }
-  std::string_view name() const override { return transport_->name(); }
-  Result<std::vector<NicInfo>> probe() override { return transport_->probe(); }
-  Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_->open(device); }
-
- private:
-  fakes::FakeNetwork network_;
-  tcp::TcpTransport control_;
-  std::optional<verbs::VerbsTransport> transport_;
-};
 
 Case fake_case(const char* name, const fakes::FakeHcaOptions& hca, std::int64_t queue_pairs) {
   Config config;
@@ -41,7 +17,7 @@ Case fake_case(const char* name, const fakes::FakeHcaOptions& hca, std::int64_t 
   config.tcp_window_bytes = 1024 * 1024;
   return {name,
           [hca](const Config& the_config, const Log& log, const Clock& clock) {
-            return std::make_unique<FakeNetworkTransport>(hca, the_config, log, clock);
+            return std::make_unique<FakeNetworkTransport>(std::vector{hca}, the_config, log, clock);
           },
           config};
 }

@@ -1,0 +1,43 @@
+// The verbs transport's entries in the contract suite over the RDMA devices of this host, as
+// tests/rxe-vm has them; elsewhere they skip.
+#include "tests/transports/contract.h"
+#include "transports/tcp/tcp_transport.h"
+#include "transports/verbs/verbs_transport.h"
+
+namespace thinwire::transports::contract {
+
+namespace {
+
+class DeviceTransport final : public Transport {
+ public:
+  DeviceTransport(const Config& config, const Log& log, const Clock& clock)
+      : control_(config, log, clock), transport_(config, log, clock, control_) {}
+  std::string_view name() const override { return transport_.name(); }
+  Result<std::vector<NicInfo>> probe() override { return transport_.probe(); }
+  Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_.open(device); }
+
+ private:
+  tcp::TcpTransport control_;
+  verbs::VerbsTransport transport_;
+};
+
+Case device_case(const char* name, int accepting_device, std::int64_t queue_pairs) {
+  Config config;
+  config.socket_ifname = "=lo";
+  config.verbs_queue_pairs = queue_pairs;
+  config.tcp_chunk_bytes = 32 * 1024;
+  config.tcp_window_bytes = 1024 * 1024;
+  return {name,
+          [](const Config& the_config, const Log& log, const Clock& clock) {
+            return std::make_unique<DeviceTransport>(the_config, log, clock);
+          },
+          config, accepting_device};
+}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  return {device_case("OneDevice", 0, 1), device_case("TwoDevices", 1, 3)};
+}
+
+}  // namespace thinwire::transports::contract

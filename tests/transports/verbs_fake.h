@@ -1,0 +1,40 @@
+// The verbs transport over a fake libibverbs within the process, and TCP's control connections on
+// loopback. Owner: a test; one thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tests/fakes/fake_verbs.h"
+#include "transports/tcp/tcp_transport.h"
+#include "transports/verbs/verbs_transport.h"
+
+namespace thinwire::transports::contract {
+
+class FakeNetworkTransport final : public Transport {
+ public:
+  FakeNetworkTransport(const std::vector<fakes::FakeHcaOptions>& hcas, const Config& config,
+                       const Log& log, const Clock& clock)
+      : network_(hcas),
+        control_(config, log, clock),
+        transport_(std::in_place, config, log, clock, control_,
+                   std::make_unique<fakes::FakeVerbs>(network_), "/nonexistent") {}
+  ~FakeNetworkTransport() override {
+    transport_.reset();
+    EXPECT_EQ(network_.live_objects(), 0);
+  }
+  std::string_view name() const override { return transport_->name(); }
+  Result<std::vector<NicInfo>> probe() override { return transport_->probe(); }
+  Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_->open(device); }
+  fakes::FakeNetwork& network() { return network_; }
+
+ private:
+  fakes::FakeNetwork network_;
+  tcp::TcpTransport control_;
+  std::optional<verbs::VerbsTransport> transport_;
+};
+
+}  // namespace thinwire::transports::contract
