@@ -14,7 +14,8 @@ usage: rxe_vm.sh [OPTIONS] FOLDER COMMAND [ARGUMENTS]   runs COMMAND in FOLDER, 
   -u MTU    of the network devices                  (4200: RoCE's 4096; 1500: 1024)
   -x SPEC   tc netem on each device, "loss 1%" say
   -e N=V    sets a variable of COMMAND; may repeat
-In the guest: RXE_DEVICES="rxe0 rxe1 .."; network device roceN below rxeN.
+In the guest: RXE_DEVICES="rxe0 rxe1 .."; network device roceN below rxeN, joined by portN; this
+script's folder is /run/job.
 TEXT
 }
 
@@ -125,7 +126,7 @@ prepare_machine() {
 }
 
 write_job() {
-  cp "$here/guest.sh" "$job/"
+  cp "$here"/*.sh "$job/"
   {
     printf 'devices=%q mtu=%q netem=%q kernel=%q folder=%q\n' "$devices" "$mtu" "$netem" "$cache/kernel" "$folder"
     printf 'command=('

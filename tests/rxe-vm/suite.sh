@@ -37,6 +37,14 @@ launch() { start "$@" && finish; }
 
 count_devices() { echo "${#devices[@]}"; }
 
+# What the devices had to do twice or refuse, since the start: for people who look into a failure.
+counters() {
+  local device file
+  for device in "${devices[@]}"; do
+    echo "$device: $(cd "/sys/class/infiniband/$device/ports/1/hw_counters" && grep . ./* | sed 's#^\./##' | grep -v ':0$' | tr '\n' ' ')"
+  done
+}
+
 step_contract() { "$build/tests/transports_verbs_device_test" >"$logs/rank0" 2>&1 && ! grep -q 'PASSED  . 0 tests' "$logs/rank0"; }
 step_sendrecv() { launch 2 sendrecv_perf -b 8 -e 2M -f 16 -n 4 -w 1 -c 1; }
 step_exact() { launch "$(count_devices)" all_reduce_perf -b 64K -e 2M -f 32 -n 2 -w 1 -c 1; }
@@ -116,6 +124,7 @@ main() {
       echo "ok   $name ($((SECONDS - began)) s) $(tr '\n' ';' <"$logs/said")"
       [[ "${RXE_SHOW_LOGS:-}" ]] && tail -n 100 "$logs"/*
     fi
+    counters
   done
   return $failures
 }

@@ -130,6 +130,8 @@ bool VerbsEndpoint::advance(std::int64_t now_ns) {
   if (std::exchange(state_->control_is_urgent, false)) urgent_until_ns_ = now_ns + kUrgentNs;
   const bool urgent = now_ns < urgent_until_ns_;
   if (urgent || setting_up_.load() || now_ns >= next_control_ns_) look_at_control(now_ns);
+  // What was told just now goes out even if nobody polls again.
+  if (state_->control_is_urgent) state_->links.poll();
   return busy || urgent;
 }
 
