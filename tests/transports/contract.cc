@@ -42,6 +42,9 @@ void Contract::SetUp() {
 }
 
 void Contract::TearDown() {
+  for (const auto& [cookie, registered] : registered_) {
+    EXPECT_TRUE(registered.first->deregister_memory(registered.second).ok());
+  }
   left_.reset();
   right_.reset();
   transport_.reset();
@@ -53,6 +56,11 @@ void Contract::collect(Endpoint& endpoint) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_new = completions_.emplace(polled[i].cookie, polled[i]).second;
     EXPECT_TRUE(is_new) << "cookie " << polled[i].cookie << " completed twice";
+    const auto registered = registered_.find(polled[i].cookie);
+    if (registered == registered_.end()) continue;
+    const auto [owner, key] = registered->second;
+    EXPECT_TRUE(owner->deregister_memory(key).ok());
+    registered_.erase(registered);
   }
 }
 
@@ -121,16 +129,20 @@ std::uint64_t Contract::send(Side& side, std::span<const std::byte> data, std::u
   auto key = side.endpoint->register_memory(const_cast<std::byte*>(data.data()), data.size(),
                                             MemoryKind::host);
   EXPECT_TRUE(key.ok());
-  return post([&](std::uint64_t cookie) {
-    return side.connection->post_send(data.data(), data.size(), tag, key.value(), cookie);
+  const std::uint64_t cookie = post([&](std::uint64_t its_cookie) {
+    return side.connection->post_send(data.data(), data.size(), tag, key.value(), its_cookie);
   });
+  registered_.emplace(cookie, std::pair(side.endpoint, key.value()));
+  return cookie;
 }
 
 std::uint64_t Contract::receive(Side& side, std::span<std::byte> buffer, std::uint64_t tag) {
   auto key = side.endpoint->register_memory(buffer.data(), buffer.size(), MemoryKind::host);
   EXPECT_TRUE(key.ok());
   const ReceiveBuffer one{buffer.data(), buffer.size(), tag, key.value()};
-  return receive_group(side, {&one, 1});
+  const std::uint64_t cookie = receive_group(side, {&one, 1});
+  registered_.emplace(cookie, std::pair(side.endpoint, key.value()));
+  return cookie;
 }
 
 std::uint64_t Contract::receive_group(Side& side, std::span<const ReceiveBuffer> buffers) {

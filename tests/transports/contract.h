@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -66,7 +67,8 @@ class Contract : public ::testing::TestWithParam<Case> {
   // The same through a listener that exists already.
   Link connect_link(Listener& listener, std::span<const std::byte> hello = {});
 
-  // Registers, posts (polling while the transport answers would_block) and returns the cookie.
+  // Registers (until the completion is polled), posts (polling while the transport answers
+  // would_block) and returns the cookie.
   std::uint64_t send(Side& side, std::span<const std::byte> data, std::uint64_t tag);
   std::uint64_t receive(Side& side, std::span<std::byte> buffer, std::uint64_t tag);
   std::uint64_t receive_group(Side& side, std::span<const ReceiveBuffer> buffers);
@@ -94,6 +96,8 @@ class Contract : public ::testing::TestWithParam<Case> {
 
   std::uint64_t next_cookie_ = 1;
   std::unordered_map<std::uint64_t, Completion> completions_;
+  // By cookie, what was registered for it: tests free their buffers afterwards.
+  std::unordered_map<std::uint64_t, std::pair<Endpoint*, MemoryKey>> registered_;
 };
 
 }  // namespace thinwire::transports::contract
