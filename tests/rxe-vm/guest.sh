@@ -9,7 +9,7 @@ off() {
 fail() { echo "guest: $*" >/dev/console; off; }
 # shellcheck disable=SC1091
 . /run/job/job
-: "${devices:=2} ${mtu:=4200} ${netem:=} ${kernel:=} ${folder:=/}"
+: "${devices:=2} ${mtu:=4200} ${netem:=} ${kernel:=} ${folder:=/} ${command:=}"
 
 mount -t sysfs sys /sys
 mkdir -p /dev/pts /dev/shm

@@ -39,7 +39,7 @@ count_devices() { echo "${#devices[@]}"; }
 
 # What the devices had to do twice or refuse, since the start: for people who look into a failure.
 counters() {
-  local device file
+  local device
   for device in "${devices[@]}"; do
     echo "$device: $(cd "/sys/class/infiniband/$device/ports/1/hw_counters" && grep . ./* | sed 's#^\./##' | grep -v ':0$' | tr '\n' ' ')"
   done
