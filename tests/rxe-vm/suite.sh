@@ -96,17 +96,30 @@ step_flap() {
   echo "$(cat "$logs"/rank* | grep -c 'path .*: error') path failures"
 }
 
-# Throughput beside ib_write_bw's, alternating: 1 MiB, 8 outstanding.
+# Throughput beside ib_write_bw's, in turns: 1 MiB, 8 outstanding, MB/s. Told, not judged: the
+# emulated processors are shared with whatever else the host does.
 write_bandwidth() {
   ib_write_bw -d "${devices[0]}" -x 1 -s 1048576 -t 8 -n 48 -Q 1 >"$logs/server" 2>&1 &
+  local server=$!
   sleep 2
-  ib_write_bw -d "${devices[1]}" -x 1 -s 1048576 -t 8 -n 48 -Q 1 --report_gbits 127.0.0.1 2>/dev/null |
-    awk '$1 == 1048576 { print $4 / 8 }'
-  wait $!
+  ib_write_bw -d "${devices[1]}" -x 1 -s 1048576 -t 8 -n 48 -Q 1 --report_gbits 127.0.0.1 2>&1 |
+    tee "$logs/client" | awk '$1 == 1048576 { print $4 * 1000 / 8 }'
+  wait $server
 }
 our_bandwidth() {
-  launch 2 sendrecv_perf -b 1M -e 1M -n 6 -w 1 -c 0 --outstanding 8 --pattern "$1" || return 1
-  awk '$1 == 1048576 { print $0 }' "$logs/rank0"
+  launch 2 sendrecv_perf -b 1M -e 1M -n 48 -w 4 -c 0 --outstanding 8 --pattern pair || return 1
+  awk '$1 == 1048576 { print $1 / $6 }' "$logs/rank0"
+}
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+step_ratio() {
+  local _
+  for _ in 1 2 3; do
+    write_bandwidth >>"$logs/theirs" && our_bandwidth >>"$logs/ours" || return 1
+  done
+  local theirs ours
+  theirs="$(median <"$logs/theirs")"
+  ours="$(median <"$logs/ours")"
+  awk -v o="$ours" -v t="$theirs" 'BEGIN { printf "ours %.1f, ib_write_bw %.1f, ratio %.2f\n", o, t, o / t; exit !(o > 0 && t > 0) }'
 }
 
 main() {
