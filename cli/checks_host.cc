@@ -37,6 +37,13 @@ std::string describe(const NicInfo& nic) {
 }  // namespace
 
 void check_config(const Facts& facts, Findings& out) {
+  if (facts.config && !facts.has_places) {
+    out.push_back({Verdict::fail, "settings",
+                   "a file they name is unusable: communicators will not start",
+                   "correct THINWIRE_CLUSTER_FILE or THINWIRE_HWLOC_XML as the messages above say; "
+                   "docs/topology.md has the formats"});
+    return;
+  }
   if (facts.config) {
     out.push_back({Verdict::ok, "settings", "valid", ""});
     return;

@@ -10,6 +10,8 @@
 
 #include "cli/libraries.h"
 #include "compression/policy.h"
+#include "topology/cluster_file.h"
+#include "topology/discover.h"
 
 namespace thinwire::cli {
 namespace {
@@ -107,12 +109,26 @@ std::vector<std::string> plugin_file_names(std::string_view net_plugin, int vers
   return names;
 }
 
+namespace {
+
+// As the library does at its first init.
+bool can_read_places(const Config& config, const Log& log) {
+  topology::DiscoverOptions options;
+  options.xml_file = config.hwloc_xml;
+  options.use_nvml = false;
+  return topology::read_cluster_file(config.cluster_file, log).ok() &&
+         topology::discover(options, log).ok();
+}
+
+}  // namespace
+
 Facts collect_facts(const FactsOptions& options, const Log& log) {
   Facts facts;
   facts.environment = with_nccl_files(process_environment());
   auto parsed =
       parse_config_sources(facts.environment, log, kSystemConfigFile, compression::kSettingChecks);
   if (parsed.ok()) facts.config = std::move(parsed).value();
+  facts.has_places = !facts.config || can_read_places(facts.config->config, log);
   facts.nccl = find_nccl(options.nccl, facts.environment);
   facts.plugin = find_plugin(options.plugin);
   const std::string choice = value_of(facts.environment, "NCCL_NET_PLUGIN");

@@ -117,6 +117,13 @@ TEST(Doctor, NetworkName_UnsetWarnsAndAnotherFails) {
   EXPECT_EQ(worst(facts, "network").verdict, Verdict::fail);
 }
 
+TEST(Doctor, UnusableFileOfMachineOrCluster_Fails) {
+  Facts facts = healthy();
+  EXPECT_EQ(worst(facts, "settings").verdict, Verdict::ok);
+  facts.has_places = false;
+  EXPECT_EQ(worst(facts, "settings").verdict, Verdict::fail);
+}
+
 TEST(Doctor, CollNetOff_FailsOnlyWhereCompressionIsAsked) {
   Facts facts = healthy();
   set(facts, "NCCL_COLLNET_ENABLE", "0");

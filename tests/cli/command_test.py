@@ -38,6 +38,13 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("nearest known name is THINWIRE_COMPRESS\n", done.stdout)
 
+    def test_doctor_reads_the_files_that_settings_name(self):
+        for name in ("THINWIRE_CLUSTER_FILE", "THINWIRE_HWLOC_XML"):
+            done = run("doctor", **{name: "/nonexistent"})
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stdout, r"FAIL +settings +a file they name is unusable")
+            self.assertIn("/nonexistent", done.stdout + done.stderr)
+
     def test_doctor_fails_without_a_choice_of_plugin(self):
         done = run("doctor")
         self.assertEqual(done.returncode, 1)
