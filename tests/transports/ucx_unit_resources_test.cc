@@ -37,6 +37,12 @@ TEST(UcxResources, Listing_IsRead) {
   EXPECT_TRUE(has_network(resources));
 }
 
+TEST(UcxResources, TcpOnly_IsTcpBesideNoOtherNetwork) {
+  EXPECT_TRUE(has_tcp_only({{"self", "memory0"}, {"tcp", "eth0"}, {"posix", "memory"}}));
+  EXPECT_FALSE(has_tcp_only({{"tcp", "eth0"}, {"rc_verbs", "mlx5_0:1"}}));
+  EXPECT_FALSE(has_tcp_only({{"posix", "memory"}}));
+}
+
 TEST(UcxResources, OtherText_HoldsNone) {
   EXPECT_THAT(parse_resources(""), IsEmpty());
   EXPECT_THAT(parse_resources("resource\n resource 1 :\n resource x/ y"), IsEmpty());

@@ -14,7 +14,14 @@ constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::int64_t kVerdictNs = 250 * kMillisecondNs;
 // For the messages that precede a goodbye.
 constexpr std::int64_t kLastMessagesNs = 2'000 * kMillisecondNs;
+// Each worker of its own is one more for every poll() to look at.
+constexpr std::size_t kMaxTcpWorkers = 8;
 constexpr const char* kPeerClosed = "the peer closed the connection";
+
+bool shares_memory(const EndpointState& state, const ControlMessage& introduction) {
+  return introduction.domain != 0 && introduction.domain == state.settings().domain &&
+         has_shared_memory(state.context.resources());
+}
 
 }  // namespace
 
@@ -34,10 +41,11 @@ Result<std::unique_ptr<UcxConnection>> UcxConnection::accept(EndpointState& stat
                                                              const ControlMessage& introduction) {
   std::unique_ptr<UcxConnection> connection(
       new UcxConnection(state, std::move(link), introduction));
-  const bool by_memory = introduction.domain != 0 &&
-                         introduction.domain == state.settings().domain &&
-                         has_shared_memory(state.context.resources());
-  const Watching watching = by_memory ? Watching::by_control : Watching::by_ucx;
+  const Watching watching =
+      shares_memory(state, introduction) ||
+              (has_tcp_only(state.context.resources()) && state.workers.size() < kMaxTcpWorkers)
+          ? Watching::by_control
+          : Watching::by_ucx;
   const Status made = connection->make_channel(watching, introduction.endpoint);
   if (!made.ok()) return made;
   ControlMessage answer;

@@ -48,7 +48,10 @@ void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
   const Clock& clock = settings().clock;
   const std::int64_t now_ns = clock.now_ns();
   const bool has_sent = channel->sender().messages() > 0;
-  if (in_order && has_sent && !channel->holds_buffers())
+  channel->receiver().stop();
+  // A peer that is gone by now need not be waited for.
+  progress_workers();
+  if (in_order && has_sent && !channel->holds_buffers() && !channel->failure().failed())
     channel->close();
   else
     channel->abort();

@@ -27,7 +27,7 @@ void Receiver::post(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie
 }
 
 bool Receiver::arrive(const ActiveMessage& message) {
-  if (failure_.failed()) return false;
+  if (ended_ || failure_.failed()) return false;
   const bool charged = message.header.charged != 0;
   if (charged) arrived_ += cost_of(message.bytes);
   if (arrived_ - taken_ > kWindowBytes) {

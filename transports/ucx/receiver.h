@@ -43,6 +43,8 @@ class Receiver {
   const Oversize& oversize() const { return oversize_; }
   // Operations whose buffers UCX may still write.
   std::size_t in_flight() const { return in_flight_; }
+  // From now on no message reaches a buffer, but for what UCX is fetching.
+  void stop() { ended_ = true; }
   // Lets the peer go on with what it announced and nobody took. UCX's worker is alive.
   void refuse_waiting();
   // Completes what is posted with `status`. UCX has let go of it all.

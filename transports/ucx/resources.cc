@@ -79,6 +79,12 @@ bool has_network(const std::vector<Resource>& resources) {
   return std::ranges::any_of(resources, &Resource::is_network);
 }
 
+bool has_tcp_only(const std::vector<Resource>& resources) {
+  return has_network(resources) && std::ranges::all_of(resources, [](const Resource& resource) {
+           return !resource.is_network() || resource.transport == "tcp";
+         });
+}
+
 std::string text_of(const std::vector<Resource>& resources) {
   std::string text;
   for (const Resource& resource : resources) {

@@ -30,6 +30,8 @@ std::vector<std::string> devices_of(const NicInfo& nic, const std::vector<Resour
 
 bool has_shared_memory(const std::vector<Resource>& resources);
 bool has_network(const std::vector<Resource>& resources);
+// Whether other hosts are reached over TCP alone.
+bool has_tcp_only(const std::vector<Resource>& resources);
 
 // "tcp/eth0 posix/memory", for people.
 std::string text_of(const std::vector<Resource>& resources);
