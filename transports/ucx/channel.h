@@ -15,9 +15,9 @@
 namespace thinwire::transports::ucx {
 
 // Who sees a peer's death. UCX's shared memory has no way to, and over TCP its error handling costs
-// the direct writes of its rendezvous (UCX 1.13 wants memory that can be invalidated for them): there
-// the control connection alone does, and the channel has a worker of its own that is destroyed to
-// break off. Where UCX does, it tracks requests and must be asked to break off.
+// the direct writes of its rendezvous (UCX 1.13 wants memory that can be invalidated for them):
+// there the control connection alone does, and the channel has a worker of its own that is
+// destroyed to break off. Where UCX does, it tracks requests and must be asked to break off.
 enum class Watching : std::uint8_t { by_ucx = 1, by_control = 2 };
 
 class Channel {
