@@ -28,4 +28,19 @@ struct TopoOptions {
 // (status 1 when there are errors).
 int show_topology(const TopoOptions& options, const Log& log);
 
+// Why so many ranks cannot be so many hosts and racks; "": they can. hosts 0: one a rank.
+std::string complaint_about_groups(int ranks, int hosts, int racks);
+
+struct SimOptions;  // cli/model_options.h
+// All-reduce on a simulated cluster, a line a schedule.
+int run_simulation(const SimOptions& options);
+
+struct PlanOptions;
+// What THINWIRE_SCHEDULE=auto weighs and takes, a rank's steps, a drawing.
+int explain_plan(const PlanOptions& options, const Log& log);
+
+struct CalibrateOptions;
+// Measures this machine, and a link to another one, for a tuning file. Blocks for seconds.
+int calibrate(const CalibrateOptions& options);
+
 }  // namespace thinwire::cli

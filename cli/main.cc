@@ -5,6 +5,7 @@
 #include "base/config_table.h"
 #include "base/output.h"
 #include "cli/commands.h"
+#include "cli/model_options.h"
 #include "cli/usage.h"
 
 namespace thinwire::cli {
@@ -40,6 +41,12 @@ int run(int argument_count, char** arguments) {
   topo->add_option("--nccl-xml", topo_options.nccl_xml,
                    "write it as NCCL_TOPO_FILE; -: standard output");
   topo->add_option("--check", topo_options.check, "say what is wrong in this NCCL_TOPO_FILE");
+  SimOptions sim_options;
+  auto* sim = add_sim_command(app, sim_options);
+  PlanOptions plan_options;
+  auto* plan = add_plan_command(app, plan_options);
+  CalibrateOptions calibrate_options;
+  auto* calibration = add_calibrate_command(app, calibrate_options);
   auto* config = app.add_subcommand("config", "the effective settings as NAME=value lines");
   auto* as_markdown = config->add_flag("--markdown", markdown, "all settings as a document");
   config->add_flag("--file", file, "a configuration file with every key commented out")
@@ -54,6 +61,9 @@ int run(int argument_count, char** arguments) {
   if (*info) return show_info(log);
   if (*doctor) return run_doctor(options, log);
   if (*topo) return show_topology(topo_options, log);
+  if (*plan) return explain_plan(plan_options, log);
+  if (*calibration) return calibrate(calibrate_options);
+  if (*sim) return run_simulation(sim_options);
   if (markdown) return print(configuration_markdown());
   if (file) return print(configuration_file());
   return show_settings(log);

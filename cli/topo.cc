@@ -1,9 +1,7 @@
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "cli/commands.h"
+#include "cli/write_file.h"
 #include "topology/discover.h"
 #include "topology/nccl_topology.h"
 #include "topology/render.h"
@@ -13,19 +11,6 @@ namespace thinwire::cli {
 namespace {
 
 constexpr std::size_t kMaxNcclFileBytes = std::size_t{16} << 20;
-
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-bool write_file(const std::string& path, const std::string& text) {
-  if (path == "-") return std::fputs(text.c_str(), stdout) >= 0;
-  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "w"));
-  bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  if (file) written = std::fclose(file.release()) == 0 && written;
-  if (!written) std::fprintf(stderr, "%s: %s\n", path.c_str(), std::strerror(errno));
-  return written;
-}
 
 int check(const std::string& path, const Log& log) {
   const auto text = topology::read_text_file(path, kMaxNcclFileBytes, "--check", log);

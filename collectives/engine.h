@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "collectives/codec_set.h"
+#include "collectives/cost_constants.h"
 #include "collectives/layout.h"
 #include "collectives/plan.h"
 #include "compression/policy.h"
@@ -68,8 +69,9 @@ struct EngineOptions {
   GridSides grid = {};  // of ranks, or of hosts where hierarchical; empty: chosen from ranks and
                         // layout (schedules/grid.h)
   Layout layout = {};   // of the group's ranks; empty: every rank on a host of its own
-  compression::Policy policy = {};     // what sums travel with; all exact
-  std::size_t compress_min_bytes = 0;  // shorter vectors stay exact, whatever the policy says
+  CostConstants costs = built_in_costs();  // candidates.h
+  compression::Policy policy = {};         // what sums travel with; all exact
+  std::size_t compress_min_bytes = 0;      // shorter vectors stay exact, whatever the policy says
   FeedbackOptions feedback = {};
   std::uint64_t noise_seed = 0;          // of stochastic rounding
   std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements

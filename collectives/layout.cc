@@ -25,8 +25,11 @@ void complete(Layout& layout) {
            std::tuple(layout.rack_of[at(host_b)], host_b, b);
   });
   layout.position.resize(layout.order.size());
+  std::vector<int> ranks_on(layout.rack_of.size());
   for (std::size_t i = 0; i < layout.order.size(); ++i) {
     layout.position[at(layout.order[i])] = static_cast<int>(i);
+    layout.largest_host =
+        std::max(layout.largest_host, ++ranks_on[at(layout.host(layout.order[i]))]);
     layout.widest = std::max(layout.widest, layout.level(layout.order[0], layout.order[i]));
   }
 }

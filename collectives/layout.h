@@ -23,6 +23,7 @@ struct Layout {
   std::vector<int> order;     // the ranks, host by host, racks together, ascending within a host
   std::vector<int> position;  // per rank: its place in `order`
   int widest = 0;             // the highest level between any two ranks
+  int largest_host = 1;       // ranks of the host that has most
 
   int ranks() const { return static_cast<int>(host_of.size()); }
   int hosts() const { return static_cast<int>(rack_of.size()); }

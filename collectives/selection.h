@@ -2,33 +2,13 @@
 // on all ranks. Pure; any thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 
 #include "collectives/compiled_plan.h"
 #include "collectives/engine.h"
+#include "collectives/schedule_kind.h"
 
 namespace thinwire::collectives {
-
-// A policy and, for hierarchical, what the hosts run among themselves.
-enum class ScheduleKind : std::uint8_t {
-  ring,
-  direct,
-  exchange,
-  grid,
-  tree,
-  hierarchical_ring,
-  hierarchical_direct,
-  hierarchical_grid
-};
-inline constexpr std::array kScheduleKinds{ScheduleKind::ring,
-                                           ScheduleKind::direct,
-                                           ScheduleKind::exchange,
-                                           ScheduleKind::grid,
-                                           ScheduleKind::tree,
-                                           ScheduleKind::hierarchical_ring,
-                                           ScheduleKind::hierarchical_direct,
-                                           ScheduleKind::hierarchical_grid};
 
 // `lossy`: some message of the Call travels compressed.
 Arithmetic choose_arithmetic(Collective collective, DataType type, int ranks, bool lossy);
