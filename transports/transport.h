@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kHandleMagic = 0x49575754;  // "TWWI" in memory
 
 // What a listener gives to its peers, opaque to the layers above. The first 8 bytes of every
 // transport's handle are kHandleMagic (32 bits), a format version (16) and the transport's number
-// (16: 1 tcp, 2 memory); docs/wire_format.md has the rest.
+// (16: 1 tcp, 2 memory, 3 ucx, 4 verbs, 5 shm); docs/wire_format.md has the rest.
 struct Handle {
   std::array<std::byte, kHandleBytes> bytes{};
 };
@@ -45,6 +45,8 @@ struct ReceiveBuffer {
   std::size_t bytes = 0;
   std::uint64_t tag = 0;
   MemoryKey memory;
+  // Alone in its post: the message may instead stay in the transport's memory, Completion::view.
+  bool borrow = false;
 };
 
 // One finished post. For a send, bytes[0] is what was sent. For a receive, count buffers in posted
@@ -54,6 +56,9 @@ struct Completion {
   Status status;
   int count = 0;
   std::array<std::size_t, kMaxGroupedReceives> bytes{};
+  // Not null: the message lies here and not in its buffer, for the receiver alone to read and to
+  // write, until Connection::give_back(view) or the end of the connection.
+  void* view = nullptr;
 };
 
 // What differs between transports and matters above them.
@@ -96,6 +101,10 @@ class Connection {
 
   // Posts 1..kMaxGroupedReceives buffers that complete together once each got its message.
   virtual Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) = 0;
+
+  // Ends the use of a completion's view of this connection, once. Soon: the peer's sends wait for
+  // the memory.
+  virtual void give_back(void* /*view*/) {}
 
   // For messages to people: "host (address)" or what is known of it.
   virtual std::string_view peer_name() const = 0;

@@ -3,7 +3,8 @@
 
 namespace thinwire::transports::contract {
 
-Case memory_case();  // contract_memory.cc
+Case memory_case();             // contract_memory.cc
+std::vector<Case> shm_cases();  // contract_shm.cc
 
 namespace {
 
@@ -30,7 +31,7 @@ std::unique_ptr<Transport> make_tcp(const Config& config, const Log& log, const 
 }  // namespace
 
 std::vector<Case> cases() {
-  return {
+  std::vector<Case> all{
       {"Tcp", make_tcp, small_config()},
       {"TcpIpv6", make_tcp, with([](Config& c) { c.socket_family = AddressFamily::ipv6; })},
       {"TcpFourStreams", make_tcp, with([](Config& c) { c.tcp_streams = 4; })},
@@ -44,6 +45,8 @@ std::vector<Case> cases() {
        })},
       memory_case(),
   };
+  for (Case& each : shm_cases()) all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace thinwire::transports::contract
