@@ -103,6 +103,7 @@ void print_reason(const Candidates& all, const Candidate& best) {
 int draw(const PlanOptions& options, ScheduleKind kind, const collectives::Layout& layout,
          const collectives::GridSides& grid) {
   std::vector<collectives::Plan> plans;
+  plans.reserve(static_cast<std::size_t>(options.ranks));
   for (int rank = 0; rank < options.ranks; ++rank) {
     plans.push_back(make_plan(kind, collectives::Collective::all_reduce, rank, layout, grid));
   }
