@@ -53,7 +53,8 @@ class Expressions {
     std::size_t operator()(const Node& node) const {
       const auto left = static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.left));
       const auto right = static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.right));
-      return (left << 32 | right) * 0x9E3779B97F4A7C15u >> 7 ^ static_cast<std::size_t>(node.kind);
+      const auto kind = static_cast<std::uint64_t>(node.kind);
+      return ((left << 32 | right) ^ kind << 62) * 0x9E3779B97F4A7C15u >> 20;
     }
   };
 
@@ -161,16 +162,16 @@ class GroupChecker {
   std::string run_step(std::size_t rank, StepIndex index) {
     const Step& step = plans_[rank].steps[at(index)];
     RankState& state = states_[rank];
-    const Expression input = expressions_.input(static_cast<int>(rank), step.piece);
+    const auto input = [&] { return expressions_.input(static_cast<int>(rank), step.piece); };
     switch (step.kind) {
       case StepKind::encode_input:
-        state.wire[at(step.wire)] = through_wire(input);
+        state.wire[at(step.wire)] = through_wire(input());
         return {};
       case StepKind::load_input:
-        state.acc[at(step.acc)] = input;
+        state.acc[at(step.acc)] = input();
         return {};
       case StepKind::add_input:
-        state.acc[at(step.acc)] = expressions_.sum(state.acc[at(step.acc)], input);
+        state.acc[at(step.acc)] = expressions_.sum(state.acc[at(step.acc)], input());
         return {};
       case StepKind::load_wire:
         state.acc[at(step.acc)] = state.wire[at(step.wire)];
@@ -191,7 +192,7 @@ class GroupChecker {
       case StepKind::store_acc:
         return write_output(rank, index, state.acc[at(step.acc)]);
       case StepKind::copy_input:
-        return write_output(rank, index, input);
+        return write_output(rank, index, input());
     }
     return complain(rank, index, "unknown kind");
   }

@@ -1,4 +1,4 @@
-// Plans as built: proven by the checker for 1 to 64 ranks, and dumped against golden texts.
+// Plans as built: their sizes, peers and choice, and dumps against golden texts.
 #include "collectives/plan.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <map>
 #include <sstream>
 
-#include "collectives/checker.h"
 #include "collectives/schedules/direct.h"
 #include "collectives/schedules/ring.h"
 #include "tests/collectives/plans.h"
@@ -15,29 +14,8 @@
 namespace thinwire::collectives {
 namespace {
 
-using testing::all_plans;
+using testing::hosts_of;
 using testing::kCollectives;
-
-Layout hosts_of(int each, int ranks) {
-  std::vector<std::uint64_t> hosts;
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(static_cast<std::uint64_t>(rank / each));
-  return make_layout(hosts);
-}
-
-class PlanProof : public ::testing::TestWithParam<int> {};
-
-TEST_P(PlanProof, EveryBuilder_PassesTheChecker) {
-  for (const ScheduleKind kind : kScheduleKinds) {
-    for (const Collective collective : kCollectives) {
-      // Hosts of three where hosts matter.
-      const Layout layout = kind >= ScheduleKind::hierarchical_ring ? hosts_of(3, GetParam())
-                                                                    : flat_layout(GetParam());
-      EXPECT_EQ(check_plans(all_plans(kind, collective, layout)), "");
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, PlanProof, ::testing::Range(1, 129));
 
 TEST(PlanSize, LargeRing_IsLinearInRanks) {
   const Plan plan = make_ring(Collective::all_reduce, 17, flat_layout(4096));

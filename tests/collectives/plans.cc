@@ -6,6 +6,12 @@
 
 namespace thinwire::collectives::testing {
 
+Layout hosts_of(int each, int ranks) {
+  std::vector<std::uint64_t> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(static_cast<std::uint64_t>(rank / each));
+  return make_layout(hosts);
+}
+
 std::vector<Plan> all_plans(ScheduleKind kind, Collective collective, const Layout& layout,
                             const GridSides& grid) {
   std::vector<Plan> plans;

@@ -10,6 +10,9 @@ namespace thinwire::collectives::testing {
 inline constexpr Collective kCollectives[] = {Collective::all_reduce, Collective::all_gather,
                                               Collective::reduce_scatter};
 
+// `each` neighbouring ranks on every host; the last one may have fewer.
+Layout hosts_of(int each, int ranks);
+
 // The Plans of all ranks.
 std::vector<Plan> all_plans(ScheduleKind kind, Collective collective, const Layout& layout,
                             const GridSides& grid = {});
