@@ -47,7 +47,7 @@ struct Step {
   std::int32_t message = -1;
   // Of the wire value written or read: how far it travels (layout.h), at most; a value that is
   // passed on verbatim has one level on all ranks. -1 where there is no wire value.
-  std::int8_t level = -1;
+  std::int32_t level = -1;
   std::int32_t first_dependency = 0;  // into Plan::dependencies
   std::int32_t dependency_count = 0;
 };

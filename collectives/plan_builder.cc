@@ -43,7 +43,7 @@ Plan PlanBuilder::finish(int first_gather_message) {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const std::int32_t value = flow.value_of[i];
     if (value == kNone) continue;
-    plan_.steps[i].level = static_cast<std::int8_t>(levels[static_cast<std::size_t>(value)]);
+    plan_.steps[i].level = levels[static_cast<std::size_t>(value)];
   }
   return std::move(plan_);
 }
