@@ -15,19 +15,18 @@ std::string_view nearest_name(std::string_view name) {
   return nearest(name, names);
 }
 
-void warn_unknown(const Assignment& assignment, const Log& log) {
-  const char* name = assignment.name.c_str();
-  const char* source = assignment.source.c_str();
+std::string why_ignored(const Assignment& assignment) {
+  const std::string where = assignment.name + " (" + assignment.source + ") is ignored";
   if (assignment.name == kConfigFileVariable) {
-    THINWIRE_WARN(log, "%s (%s) is ignored: only the environment can name a file", name, source);
-    return;
+    return where + ": only the environment can name a file";
   }
-  const std::string near(nearest_name(assignment.name));
-  const bool of_nccl = assignment.name.starts_with("NCCL_");
-  THINWIRE_WARN(
-      log, "unknown setting %s (%s) is ignored%s%s%s", name, source,
-      near.empty() ? "" : "; the nearest known name is ", near.c_str(),
-      of_nccl ? "; NCCL itself reads its variables from the environment and nccl.conf" : "");
+  std::string text = "unknown setting " + where;
+  const std::string_view near = nearest_name(assignment.name);
+  if (!near.empty()) text += "; the nearest known name is " + std::string(near);
+  if (assignment.name.starts_with("NCCL_")) {
+    text += "; NCCL itself reads its variables from the environment and nccl.conf";
+  }
+  return text;
 }
 
 std::string complaint_of(std::span<const TextCheck> checks, const Assignment& assignment) {
@@ -42,7 +41,8 @@ Status apply(const Assignment& assignment, const Log& log, std::span<const TextC
              ParsedConfig& parsed) {
   const Setting* setting = find_setting(assignment.name);
   if (setting == nullptr) {
-    warn_unknown(assignment, log);
+    parsed.unknown.push_back(why_ignored(assignment));
+    THINWIRE_WARN(log, "%s", parsed.unknown.back().c_str());
     return {};
   }
   std::string complaint = complaint_of(checks, assignment);
@@ -53,6 +53,8 @@ Status apply(const Assignment& assignment, const Log& log, std::span<const TextC
   }
   if (complaint.empty()) complaint = "it must be " + accepted_text(*setting);
   const bool ignored = belongs_to_nccl(*setting);
+  parsed.sources[static_cast<std::size_t>(setting - kSettings.data())] =
+      assignment.source + (ignored ? ", ignored: " : ", invalid: ") + assignment.value;
   THINWIRE_WARN(log, "%s=%s (%s) is %s: %s", assignment.name.c_str(), assignment.value.c_str(),
                 assignment.source.c_str(), ignored ? "ignored" : "invalid", complaint.c_str());
   if (ignored) return {};
@@ -76,9 +78,8 @@ void keep_first(Status& kept, Status status) {
 
 }  // namespace
 
-Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, const Log& log,
-                                          std::string_view system_file,
-                                          std::span<const TextCheck> checks) {
+ParsedConfig read_config_sources(const EnvironmentList& environment, const Log& log,
+                                 std::string_view system_file, std::span<const TextCheck> checks) {
   std::vector<Assignment> assignments;  // later ones override earlier ones
   Status status = read_config_file(std::string(system_file), Presence::optional, log, assignments);
   for (const auto& [name, value] : environment) {
@@ -97,7 +98,15 @@ Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, co
     keep_first(status, apply(assignment, log, checks, parsed));
   }
   keep_first(status, check_together(parsed.config, log));
-  if (!status.ok()) return status;
+  parsed.status = status;
+  return parsed;
+}
+
+Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, const Log& log,
+                                          std::string_view system_file,
+                                          std::span<const TextCheck> checks) {
+  ParsedConfig parsed = read_config_sources(environment, log, system_file, checks);
+  if (!parsed.status.ok()) return parsed.status;
   return parsed;
 }
 

@@ -53,7 +53,14 @@ std::string accepted_text(const Setting& setting);
 struct ParsedConfig {
   Config config;
   std::array<std::string, kSettings.size()> sources;  // "environment", "FILE:LINE", "default"
+  std::vector<std::string> unknown;  // a sentence per name that is nobody's setting
+  Status status;                     // the first invalid value's; those keep their defaults
 };
+
+// What parse_config() reads, for people to look at, also when some of it is invalid.
+ParsedConfig read_config_sources(const EnvironmentList& environment, const Log& log,
+                                 std::string_view system_file = kSystemConfigFile,
+                                 std::span<const TextCheck> checks = {});
 
 // parse_config() that also says where each value came from.
 Result<ParsedConfig> parse_config_sources(const EnvironmentList& environment, const Log& log,

@@ -37,6 +37,9 @@ std::string describe(const NicInfo& nic) {
 }  // namespace
 
 void check_config(const Facts& facts, Findings& out) {
+  for (const std::string& sentence : facts.unknown) {
+    out.push_back({Verdict::warn, "settings", sentence, "correct or remove it"});
+  }
   if (facts.config && !facts.has_places) {
     out.push_back({Verdict::fail, "settings",
                    "a file they name is unusable: communicators will not start",

@@ -32,6 +32,11 @@ bool is_thinwire(const LibraryFacts& library) {
 // NCCL forgets the plugin's name after the last communicator and then takes libnccl-net.so.
 bool forgets_the_plugin(int version) { return version >= 22803 && version <= 22907; }
 
+std::string folder_of(const LibraryFacts& library) {
+  const std::size_t slash = library.path.rfind('/');
+  return slash == std::string::npos ? "the library's folder" : library.path.substr(0, slash);
+}
+
 const LibraryFacts* first_loaded(const Facts& facts) {
   for (const LibraryFacts& library : facts.candidates) {
     if (!library.path.empty()) return &library;
@@ -110,7 +115,8 @@ void check_plugin_choice(const Facts& facts, Findings& out) {
     const std::string advice = choice.empty() || choice == "none"
                                    ? "set NCCL_NET_PLUGIN=thinwire"
                                    : "set NCCL_NET_PLUGIN=thinwire and let LD_LIBRARY_PATH "
-                                     "contain the library's folder";
+                                     "contain " +
+                                         folder_of(facts.plugin);
     out.push_back({Verdict::fail, "choice", shown + ": NCCL finds no plugin", advice});
     return;
   }

@@ -125,9 +125,10 @@ bool can_read_places(const Config& config, const Log& log) {
 Facts collect_facts(const FactsOptions& options, const Log& log) {
   Facts facts;
   facts.environment = with_nccl_files(process_environment());
-  auto parsed =
-      parse_config_sources(facts.environment, log, kSystemConfigFile, compression::kSettingChecks);
-  if (parsed.ok()) facts.config = std::move(parsed).value();
+  ParsedConfig parsed =
+      read_config_sources(facts.environment, log, kSystemConfigFile, compression::kSettingChecks);
+  facts.unknown = parsed.unknown;
+  if (parsed.status.ok()) facts.config = std::move(parsed);
   facts.has_places = !facts.config || can_read_places(facts.config->config, log);
   facts.nccl = find_nccl(options.nccl, facts.environment);
   facts.plugin = find_plugin(options.plugin);

@@ -48,6 +48,7 @@ struct TransportFacts {
 struct Facts {
   EnvironmentList environment;         // NCCL's configuration files included
   std::optional<ParsedConfig> config;  // none when it is invalid
+  std::vector<std::string> unknown;    // a sentence per name that is nobody's setting
   bool has_places = true;              // the files of machine and cluster that it names are usable
   NcclFacts nccl;
   LibraryFacts plugin;                   // the library that was asked for or found

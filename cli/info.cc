@@ -46,15 +46,13 @@ void print_settings(const ParsedConfig& parsed) {
 
 int show_info(const Log& log) {
   print_build();
-  const auto parsed = parse_config_sources(with_nccl_files(process_environment()), log,
-                                           kSystemConfigFile, compression::kSettingChecks);
-  print_transports(probe_transports(parsed.ok() ? parsed.value().config : Config{}, log));
-  if (!parsed.ok()) {
-    std::printf("settings: invalid: %s\n", parsed.status().text());
-    return 1;
-  }
-  print_settings(parsed.value());
-  return 0;
+  const ParsedConfig parsed = read_config_sources(with_nccl_files(process_environment()), log,
+                                                  kSystemConfigFile, compression::kSettingChecks);
+  print_transports(probe_transports(parsed.config, log));
+  print_settings(parsed);
+  if (parsed.status.ok()) return 0;
+  std::printf("settings: invalid: %s; communicators will not start\n", parsed.status.text());
+  return 1;
 }
 
 int show_settings(const Log& log) {

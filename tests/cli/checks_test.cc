@@ -52,6 +52,24 @@ Finding worst(const Facts& facts, const std::string& subject) {
   return result;
 }
 
+TEST(Doctor, UnknownSetting_IsAFindingOfItsOwn) {
+  Facts facts = healthy();
+  facts.unknown = {"unknown setting THINWIRE_COMPRES (environment) is ignored"};
+  const Finding finding = worst(facts, "settings");
+  EXPECT_EQ(finding.verdict, Verdict::warn);
+  EXPECT_EQ(finding.text, facts.unknown.front());
+}
+
+TEST(Doctor, LibraryThatNcclDoesNotFind_IsToldWithItsFolder) {
+  Facts facts = healthy();
+  facts.plugin.path = "/opt/thinwire/lib/libnccl-net-thinwire.so";
+  facts.candidates.clear();
+  EXPECT_THAT(worst(facts, "choice").advice,
+              HasSubstr("LD_LIBRARY_PATH contain /opt/thinwire/lib"));
+  facts.plugin.path.clear();
+  EXPECT_THAT(worst(facts, "choice").advice, HasSubstr("the library's folder"));
+}
+
 TEST(Doctor, HealthyHost_IsAllOk) {
   for (const Finding& finding : run_checks(healthy())) {
     EXPECT_EQ(finding.verdict, Verdict::ok) << finding.subject << ": " << finding.text;

@@ -22,6 +22,17 @@ class Command(unittest.TestCase):
         self.assertIn("SIMD targets: scalar", done.stdout)
         self.assertIn("tcp: ", done.stdout)
 
+    def test_info_shows_the_other_settings_beside_an_invalid_one(self):
+        done = run("info", THINWIRE_COMPRESS="int9", THINWIRE_WORKERS="3")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"THINWIRE_COMPRESS +none +none +environment, invalid: int9")
+        self.assertRegex(done.stdout, r"THINWIRE_WORKERS +3 +0 +environment")
+        self.assertIn("settings: invalid", done.stdout)
+
+    def test_doctor_counts_a_misspelt_name_as_a_warning(self):
+        done = run("doctor", THINWIRE_COMPRES="int8")
+        self.assertRegex(done.stdout, r"WARN +settings +unknown setting THINWIRE_COMPRES .*COMPRESS")
+
     def test_config_prints_what_is_effective(self):
         done = run("config", THINWIRE_TCP_WINDOW_BYTES="8M")
         self.assertEqual(done.returncode, 0)
