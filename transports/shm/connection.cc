@@ -276,6 +276,7 @@ void ShmConnection::add_to(Counters& counters) const {
   counters.bytes_sent += sender_.payload_bytes() + sender_.entries() * sizeof(Entry);
   counters.payload_sent += sender_.payload_bytes();
   counters.messages_sent += sender_.messages();
+  counters.unexpected_bytes += receiver_.unexpected_bytes();
 }
 
 }  // namespace thinwire::transports::shm

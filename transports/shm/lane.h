@@ -20,7 +20,7 @@ inline constexpr std::size_t kCacheLineBytes = 64;
 
 inline constexpr std::uint32_t kEntries = 1024;
 inline constexpr std::uint32_t kSmallChunks = 256;
-inline constexpr std::uint32_t kLargeChunks = 32;
+inline constexpr std::uint32_t kLargeChunks = 16;
 inline constexpr std::uint32_t kChunks = kSmallChunks + kLargeChunks;
 // Messages that lie in their sender's memory until the receiver has fetched them.
 inline constexpr std::uint32_t kExposures = 64;

@@ -6,7 +6,13 @@
 namespace thinwire::transports::shm {
 
 namespace {
+// Of messages without a buffer, beside what the lane holds.
+constexpr std::size_t kWindowBytes = std::size_t{4} << 20;
+
 bool is_exposed(const Entry& entry) { return entry.place >= kChunks; }
+constexpr std::uint32_t chunks_like(std::uint32_t place) {
+  return place < kSmallChunks ? kSmallChunks : kLargeChunks;
+}
 }  // namespace
 
 void Receiver::post(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) {
@@ -29,22 +35,24 @@ void Receiver::post(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie
 }
 
 void Receiver::take_message(Message* message, Slot* slot) {
-  const Entry& first = message->parts.front();
-  const std::uint64_t bytes = first.message_bytes;
-  if (!fits(first, *slot)) return;
+  const Part& first = message->parts.front();
+  const std::uint64_t bytes = first.entry.message_bytes;
+  if (!fits(first.entry, *slot)) return;
   const bool arriving = message == current_message_;
-  placed_bytes_ = arriving ? 0 : placed_bytes_;
-  if (lend(first, *slot)) {
-    message->parts.clear();
-    messages_.give_back(message);
-    return;
-  }
   std::byte* const begin = slot->data;
   std::uint64_t placed = 0;
-  for (const Entry& part : message->parts) {
+  for (const Part& part : message->parts) {
+    const Entry& entry = part.entry;
+    if (part.copy == nullptr && entry.bytes > 0) {
+      --held(entry.place).unmatched;
+      if (lend(entry, *slot)) {
+        message->parts.clear();
+        return messages_.give_back(message);
+      }
+    }
     slot->data = begin + placed;
-    place(part, *slot);
-    placed += is_exposed(part) ? part.message_bytes : part.bytes;
+    place_kept(part, *slot);
+    placed += is_exposed(entry) ? entry.message_bytes : entry.bytes;
   }
   slot->data = begin;
   message->parts.clear();
@@ -105,7 +113,7 @@ void Receiver::arrive(const Entry& entry) {
   arrived_bytes_ += is_exposed(entry) ? entry.message_bytes : entry.bytes;
   const bool whole = arrived_bytes_ >= current_bytes_;
   if (current_message_ != nullptr) {
-    current_message_->parts.push_back(entry);
+    keep(entry);
     if (whole) current_message_ = nullptr;
     return;
   }
@@ -119,6 +127,31 @@ void Receiver::arrive(const Entry& entry) {
   if (whole && failure_.ok()) finish(&slot, static_cast<std::size_t>(current_bytes_));
 }
 
+// What nobody waits for yet must not take all chunks from what somebody does wait for.
+void Receiver::keep(const Entry& entry) {
+  Part part{entry, nullptr};
+  if (entry.bytes > 0) {
+    Held& kept = held(entry.place);
+    if (kept.unmatched >= chunks_like(entry.place) / 4 &&
+        heap_bytes_ + entry.bytes <= kWindowBytes) {
+      part.copy = std::make_unique_for_overwrite<std::byte[]>(entry.bytes);
+      std::memcpy(part.copy.get(), lane_->chunk(entry.place), entry.bytes);
+      heap_bytes_ += entry.bytes;
+      unexpected_bytes_ += entry.bytes;
+      return_place(entry.place);
+    } else {
+      ++kept.unmatched;
+    }
+  }
+  current_message_->parts.push_back(std::move(part));
+}
+
+void Receiver::place_kept(const Part& part, Slot& slot) {
+  if (part.copy == nullptr) return place(part.entry, slot);
+  std::memcpy(slot.data, part.copy.get(), part.entry.bytes);
+  heap_bytes_ -= part.entry.bytes;
+}
+
 bool Receiver::fits(const Entry& entry, const Slot& slot) {
   if (entry.message_bytes <= slot.capacity_bytes) return true;
   if (failure_.ok()) {
@@ -129,8 +162,12 @@ bool Receiver::fits(const Entry& entry, const Slot& slot) {
   return false;
 }
 
+// Only half of the chunks: a borrower may hold what it has until it can send on, which may in turn
+// wait, around a ring of ranks, for a chunk of this lane.
 bool Receiver::lend(const Entry& entry, Slot& slot) {
   if (!slot.borrow || entry.bytes == 0 || entry.bytes != entry.message_bytes) return false;
+  if (held(entry.place).lent >= chunks_like(entry.place) / 2) return false;
+  ++held(entry.place).lent;
   slot.group->completion.view = lane_->chunk(entry.place);
   finish(&slot, entry.bytes);
   return true;
@@ -159,7 +196,9 @@ void Receiver::return_place(std::uint32_t place) {
 
 void Receiver::give_back(const void* view) {
   const std::uint32_t place = lane_->chunk_at(view);
-  if (place < kChunks) return_place(place);
+  if (place >= kChunks) return;
+  --held(place).lent;
+  return_place(place);
 }
 
 void Receiver::finish(Slot* slot, std::size_t bytes) {

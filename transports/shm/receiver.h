@@ -1,11 +1,13 @@
 // The receiving half of a connection: matches messages with posted buffers and copies them there,
-// or lends out the chunk they lie in. What has no buffer yet stays in the lane.
-// Owner: a ShmConnection; one thread.
+// or lends out the chunk they lie in. What has no buffer yet stays in the lane, while it takes up
+// no more than a quarter of it, else in the heap, up to kWindowBytes. Owner: a ShmConnection; one
+// thread.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -47,6 +49,7 @@ class Receiver {
   std::size_t message_bytes() const { return oversize_message_; }
   std::size_t buffer_bytes() const { return oversize_buffer_; }
   std::size_t posted_groups() const { return groups_.in_use(); }
+  std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
 
  private:
   struct Group {
@@ -65,20 +68,32 @@ class Receiver {
     int index = 0;
     Slot* next = nullptr;
   };
+  struct Part {
+    Entry entry;
+    std::unique_ptr<std::byte[]> copy;  // null: it is in its chunk
+  };
   // One without a buffer, whole or in part.
   struct Message {
     bool live = false;
     std::uint64_t tag = 0;
-    std::vector<Entry> parts;
+    std::vector<Part> parts;
     Message* next = nullptr;
+  };
+  // Chunks of one size that are not given back at once: how many.
+  struct Held {
+    std::uint32_t lent = 0;
+    std::uint32_t unmatched = 0;
   };
 
   bool is_sound(const Entry& entry) const;
   void arrive(const Entry& entry);
   void begin(const Entry& entry);
   bool fits(const Entry& entry, const Slot& slot);
+  void keep(const Entry& entry);
   void place(const Entry& entry, Slot& slot);
+  void place_kept(const Part& part, Slot& slot);
   bool lend(const Entry& entry, Slot& slot);
+  Held& held(std::uint32_t place) { return place < kSmallChunks ? held_small_ : held_large_; }
   void take_message(Message* message, Slot* slot);
   void finish(Slot* slot, std::size_t bytes);
   void return_place(std::uint32_t place);
@@ -101,6 +116,10 @@ class Receiver {
   std::uint64_t posted_ = 0;
   std::uint64_t taken_ = 0;
   std::uint64_t returned_ = 0;
+  Held held_small_;
+  Held held_large_;
+  std::size_t heap_bytes_ = 0;
+  std::uint64_t unexpected_bytes_ = 0;
   bool moved_ = false;
   Status failure_;
   std::size_t oversize_message_ = 0;
