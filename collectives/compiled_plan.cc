@@ -106,6 +106,7 @@ class Compiler {
     result_.acc_regions = places_.compact(Area::acc);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) result_.steps.push_back(translate(i));
     number_residuals();
+    count_view_users();
     link_dependents();
     list_initial();
     return std::move(result_);
@@ -202,6 +203,26 @@ class Compiler {
       step.residual = encodings[at(step.piece)]++;
       result_.residuals = std::max(result_.residuals, step.residual + 1);
     }
+  }
+
+  // In the order of the steps, in which everything that uses a region follows what was put there.
+  void count_view_users() {
+    std::vector<CompiledStep*> receives(at(result_.wire_regions));
+    for (CompiledStep& step : result_.steps) {
+      if (step.to.area == Area::wire && puts_anew(step.action)) {
+        receives[at(step.to.index)] = step.action == Action::receive ? &step : nullptr;
+      }
+      if (step.action == Action::receive) continue;
+      for_each_wire_region(step, [&](std::int32_t region) {
+        if (receives[at(region)] != nullptr) ++receives[at(region)]->view_users;
+      });
+    }
+  }
+
+  // Sums grow where their first term arrived, and take no more room than it did.
+  static bool puts_anew(Action action) {
+    return action != Action::nothing && action != Action::reduce && action != Action::decode_add &&
+           action != Action::send;
   }
 
   void link_dependents() {

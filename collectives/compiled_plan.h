@@ -59,11 +59,21 @@ struct CompiledStep {
   int level = -1;          // how far what is encoded or decoded travels
   // Encodings: which of the residuals of this piece it leaves (0 for the first encoding of it).
   int residual = -1;
+  // Receives into wire regions: how many steps use the region until something else is put there.
+  // Other than 0: the message may stay in the transport's memory meanwhile.
+  std::int32_t view_users = 0;
   std::int32_t peer = -1;
   std::int32_t message = -1;
   std::int32_t first_dependent = 0;  // into CompiledPlan::dependents
   std::int32_t dependent_count = 0;
 };
+
+// Calls visit(index) with the wire regions that a step reads or writes, each once.
+template <class Visit>
+void for_each_wire_region(const CompiledStep& step, Visit&& visit) {
+  if (step.from.area == Area::wire) visit(step.from.index);
+  if (step.to.area == Area::wire && step.to != step.from) visit(step.to.index);
+}
 
 struct CompiledPlan {
   std::vector<CompiledStep> steps;

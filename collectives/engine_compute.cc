@@ -38,6 +38,7 @@ std::byte* EngineImpl::address(const Tile& tile, const Place& place, const Range
     case Area::output:
       return reinterpret_cast<std::byte*>(request.output_origin + range.first * request.element);
     case Area::wire:
+      if (tile.views[index].data != nullptr) return tile.views[index].data;
       return tile.staging + index * request.strides.wire;
     case Area::acc:
       break;

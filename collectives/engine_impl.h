@@ -49,6 +49,8 @@ class EngineImpl final : public Engine {
   // engine_progress.cc
   void take_completions();
   void complete(const transports::Completion& completion);
+  void borrow(Tile& tile, const CompiledStep& step, void* view);
+  void give_back_views(Tile& tile, const CompiledStep& step);
   Status accept_bytes(Tile& tile, const CompiledStep& step, std::size_t bytes) const;
   void start_tiles();
   bool try_start_tile(Request& request);

@@ -48,8 +48,24 @@ void EngineImpl::complete(const transports::Completion& completion) {
                     static_cast<unsigned long long>(tile.sequence), step.message, status.text());
       return fail(status);
     }
+    if (completion.view != nullptr) borrow(tile, step, completion.view);
   }
   finish_step(tile, index);
+}
+
+void EngineImpl::borrow(Tile& tile, const CompiledStep& step, void* view) {
+  tile.views[at(step.to.index)] = {static_cast<std::byte*>(view),
+                                   links_[at(link_of_[at(step.peer)])].connection, step.view_users};
+}
+
+void EngineImpl::give_back_views(Tile& tile, const CompiledStep& step) {
+  if (step.action == Action::receive) return;
+  for_each_wire_region(step, [&](std::int32_t region) {
+    View& view = tile.views[at(region)];
+    if (view.data == nullptr || --view.users > 0) return;
+    view.lender->give_back(view.data);
+    view = {};
+  });
 }
 
 Status EngineImpl::accept_bytes(Tile& tile, const CompiledStep& step, std::size_t bytes) const {
@@ -91,6 +107,7 @@ bool EngineImpl::try_start_tile(Request& request) {
   tile.steps_left = plan.steps.size();
   tile.waiting.assign(plan.dependency_counts.begin(), plan.dependency_counts.end());
   tile.wire_bytes.resize(std::max(tile.wire_bytes.size(), at(plan.wire_slots)));
+  tile.views.assign(at(plan.wire_regions), {});
   tile.ready.clear();
   tile.ready_head = 0;
   for (const StepIndex index : plan.initial) {
@@ -120,6 +137,7 @@ void EngineImpl::finish_step(Tile& tile, StepIndex index) {
     const CompiledStep& step = plan.steps[at(finished_.back())];
     finished_.pop_back();
     --tile.steps_left;
+    give_back_views(tile, step);
     for (std::int32_t i = 0; i < step.dependent_count; ++i) {
       const StepIndex dependent = plan.dependents[at(step.first_dependent + i)];
       if (--tile.waiting[at(dependent)] > 0) continue;
@@ -193,7 +211,9 @@ Status EngineImpl::try_post(Link& link, const PostRef& ref) {
   const CompiledStep& step = request.plan->steps[at(ref.step)];
   const Range range = range_of(tile, step.piece);
   std::byte* memory = address(tile, step.from, range);
-  const bool staged = step.from.area == Area::wire || step.from.area == Area::acc;
+  // Views are the memory of one link, which the others' transport need not know.
+  const bool is_view = step.from.area == Area::wire && tile.views[at(step.from.index)].data;
+  const bool staged = !is_view && (step.from.area == Area::wire || step.from.area == Area::acc);
   const transports::MemoryKey key = staged ? staging_key_ : transports::MemoryKey{};
   const std::uint64_t tag =
       tile.sequence << kMessageBits | static_cast<std::uint64_t>(step.message);
@@ -206,7 +226,7 @@ Status EngineImpl::try_post(Link& link, const PostRef& ref) {
     return link.connection->post_send(memory, bytes, tag, key, cookie);
   }
   const transports::ReceiveBuffer buffer{memory, lossy ? request.strides.wire : exact_bytes, tag,
-                                         key};
+                                         key, step.view_users > 0};
   return link.connection->post_receive({&buffer, 1}, cookie);
 }
 

@@ -40,6 +40,13 @@ class Request {
   compression::Residual* residual = nullptr;  // pinned until done
 };
 
+// A wire region of a tile whose message stays in the transport's memory.
+struct View {
+  std::byte* data = nullptr;  // null: the region is in the tile's staging
+  transports::Connection* lender = nullptr;
+  std::int32_t users = 0;  // steps that have not finished with it
+};
+
 // One run of a Plan over one tile.
 struct Tile {
   Request* request = nullptr;
@@ -50,6 +57,7 @@ struct Tile {
   bool done = false;
   std::vector<std::int32_t> waiting;    // per step: dependencies still to finish
   std::vector<std::size_t> wire_bytes;  // per wire slot: what was encoded or received
+  std::vector<View> views;              // per wire region
   // Arithmetic steps that may run now, in the order they became ready; each enters once.
   std::vector<StepIndex> ready;
   std::size_t ready_head = 0;

@@ -14,8 +14,8 @@ void discard_line(LogLevel, const char*, int, const char*) {}
 
 Cluster::Cluster(const ClusterOptions& options)
     : log_(discard_line),
-      fabric_(
-          {options.ranks, options.window_bytes, options.max_sends, 4 * options.engine.max_tiles}),
+      fabric_({options.ranks, options.window_bytes, options.max_sends, 4 * options.engine.max_tiles,
+               true}),
       transport_(fabric_),
       members_(static_cast<std::size_t>(options.ranks)),
       random_(options.seed) {

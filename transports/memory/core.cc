@@ -19,6 +19,11 @@ std::deque<Awaited>::iterator find_awaited(LinkEnd& end, std::uint64_t tag) {
                       [&](const Awaited& a) { return a.buffer.tag == tag; });
 }
 
+bool may_lend(LinkEnd& end, const Awaited& awaited) {
+  return end.lends && awaited.buffer.borrow && awaited.group->completion.count == 1 &&
+         end.borrowable++ % 2 == 0;
+}
+
 // False, and the link fails on both sides, when the message does not fit.
 bool fill(LinkEnd& end, const std::deque<Awaited>::iterator& found, const std::byte* data,
           std::size_t bytes) {
@@ -26,8 +31,15 @@ bool fill(LinkEnd& end, const std::deque<Awaited>::iterator& found, const std::b
     fail_both(end, kTooLong);
     return false;
   }
-  if (bytes > 0) std::memcpy(found->buffer.data, data, bytes);
   const std::shared_ptr<Group> group = found->group;
+  if (may_lend(end, *found) && bytes > 0) {
+    auto copy = std::make_unique<std::byte[]>(bytes);
+    std::memcpy(copy.get(), data, bytes);
+    group->completion.view = copy.get();
+    end.lent.emplace(copy.get(), std::move(copy));
+  } else if (bytes > 0) {
+    std::memcpy(found->buffer.data, data, bytes);
+  }
   group->completion.bytes[static_cast<std::size_t>(found->position)] = bytes;
   end.awaited.erase(found);
   if (--group->missing == 0) {

@@ -70,7 +70,10 @@ struct LinkEnd {
   std::deque<Stored> stored;
   std::size_t stored_bytes = 0;
   std::deque<Awaited> awaited;
-  int receives = 0;  // posted groups not completed
+  int receives = 0;                                    // posted groups not completed
+  std::map<void*, std::unique_ptr<std::byte[]>> lent;  // views, by their addresses
+  bool lends = false;
+  std::uint64_t borrowable = 0;  // messages so far that might have been lent
 };
 
 struct Port {

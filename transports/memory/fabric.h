@@ -18,6 +18,7 @@ struct FabricOptions {
   std::size_t window_bytes = std::size_t{4} << 20;  // unexpected bytes a connection holds
   int max_sends = 256;  // outstanding posts of a connection before would_block
   int max_receives = 4096;
+  bool lends = false;  // every second message that may be borrowed is
 };
 
 enum class Corruption : std::uint8_t { flip_first_byte, drop_last_byte };

@@ -17,6 +17,7 @@ class MemoryConnection final : public Connection {
   MemoryConnection(Core& core, Inbox& inbox, std::span<const std::byte> hello) : core_(core) {
     end_.inbox = &inbox;
     end_.hello.assign(hello.begin(), hello.end());
+    end_.lends = core.options.lends;
     core_.links.push_back(&end_);
     inbox.links.push_back(&end_);
   }
@@ -69,6 +70,11 @@ class MemoryConnection final : public Connection {
     match_stored(end_);
     wake(*end_.inbox);
     return {};
+  }
+
+  void give_back(void* view) override {
+    const std::lock_guard lock(core_.mutex);
+    end_.lent.erase(view);
   }
 
  private:
