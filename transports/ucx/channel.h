@@ -64,7 +64,11 @@ class Channel {
   void close();
   // After abort() or close(): true when UCX holds nothing of it any more.
   bool progress();
-  // Whether UCX may still touch buffers of posts.
+  // Whether UCX works on posts: to go on with them is to touch the caller's buffers.
+  bool works_on_posts() const {
+    return worker() != nullptr && (sender_.posts_in_flight() > 0 || receiver_.in_flight() > 0);
+  }
+  // Whether UCX has operations that it has not ended, and so may touch buffers of posts.
   bool holds_buffers() const {
     return worker() != nullptr && (sender_.in_flight() > 0 || receiver_.in_flight() > 0);
   }

@@ -75,7 +75,7 @@ UcxConnection::~UcxConnection() {
     ControlMessage goodbye;
     goodbye.kind = ControlKind::goodbye;
     // What is broken off need not be waited for.
-    const bool in_order = channel_ && !channel_->holds_buffers();
+    const bool in_order = channel_ && !channel_->works_on_posts();
     if (in_order) goodbye.messages = channel_->sender().messages();
     link_->send(to_frame(std::move(goodbye)));
   }

@@ -10,7 +10,8 @@ namespace thinwire::transports::ucx {
 
 namespace {
 constexpr std::int64_t kMillisecondNs = 1'000'000;
-constexpr std::int64_t kLettingGoNs = 250 * kMillisecondNs;
+constexpr std::int64_t kLettingGoNs = 2'000 * kMillisecondNs;
+constexpr std::int64_t kEndingNs = 250 * kMillisecondNs;
 constexpr std::int64_t kDepartingNs = 2'000 * kMillisecondNs;
 }  // namespace
 
@@ -22,7 +23,7 @@ EndpointState::~EndpointState() {
   // until then.
   for (Departing& each : departing) each.channel->abort();
   const auto holds = [](const Departing& each) { return each.channel->holds_buffers(); };
-  const std::int64_t until_ns = settings().clock.now_ns() + kLettingGoNs;
+  const std::int64_t until_ns = settings().clock.now_ns() + kEndingNs;
   while (std::ranges::any_of(departing, holds) && settings().clock.now_ns() < until_ns) {
     progress_workers();
   }
@@ -47,16 +48,22 @@ bool EndpointState::progress_workers() {
 void EndpointState::let_go(std::unique_ptr<Channel> channel, bool in_order) {
   const Clock& clock = settings().clock;
   const std::int64_t now_ns = clock.now_ns();
-  const bool has_sent = channel->sender().messages() > 0;
   channel->receiver().stop();
+  // Posts that are dropped here have buffers that may be gone already: UCX, which packs waiting
+  // sends when it is progressed, must not come to it any more.
+  const bool drops_posts = channel->works_on_posts();
   // A peer that is gone by now need not be waited for.
-  progress_workers();
-  if (in_order && has_sent && !channel->holds_buffers() && !channel->failure().failed())
+  if (!drops_posts) progress_workers();
+  const bool has_sent = channel->sender().messages() > 0;
+  if (in_order && has_sent && !drops_posts && !channel->failure().failed())
     channel->close();
   else
     channel->abort();
-  const bool was_holding = channel->holds_buffers();
-  while (was_holding && channel->holds_buffers() && clock.now_ns() < now_ns + kLettingGoNs) {
+  while (drops_posts && channel->holds_buffers()) {
+    if (clock.now_ns() >= now_ns + kLettingGoNs) {
+      THINWIRE_WARN(settings().log, "UCX does not let go of the buffers of a closed connection");
+      break;
+    }
     progress_workers();
   }
   channel->fail_posts({Code::peer_lost, "closed"});

@@ -28,9 +28,9 @@ struct EndpointState final : MessageSink {
   bool message_arrived(const ActiveMessage& message) override;
   // True when something happened.
   bool progress_workers();
-  // Takes over a channel whose owner is gone, with its posts. Where UCX may still touch their
-  // buffers it breaks off, and waits until it does not, a quarter of a second at most; else, if
-  // `in_order`, what was sent still goes out.
+  // Takes over a channel whose owner is gone. Posts that UCX works on are broken off, and nothing
+  // touches their buffers on return (UCX has two seconds for it and needs none where the channel
+  // has a worker of its own); without any, if `in_order`, what was sent still goes out.
   void let_go(std::unique_ptr<Channel> channel, bool in_order);
   void progress_departing(std::int64_t now_ns);
   // After the Endpoint's life: moves what is left; true when nothing is.

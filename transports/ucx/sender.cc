@@ -57,6 +57,7 @@ void Sender::start(Send* send, const void* data, ucs_memory_type_t memory, unsig
   parameters.flags = flags;
   parameters.cb.send = &Sender::ended;
   ++in_flight_;
+  if (send->is_post) ++posts_in_flight_;
   const ucs_status_ptr_t started =
       context_.api().am_send_nbx(endpoint_, kActiveMessageId, &send->header, sizeof send->header,
                                  data, send->bytes, &parameters);
@@ -70,6 +71,7 @@ void Sender::ended(void*, ucs_status_t status, void* send) {
 
 void Sender::finish(Send* send, ucs_status_t status) {
   --in_flight_;
+  if (send->is_post) --posts_in_flight_;
   if (status != UCS_OK) {
     if (failure_.ok()) failure_ = {Code::peer_lost, "UCX failed to send to the peer", status};
     if (send->is_post) return;  // fail() completes it
@@ -95,6 +97,7 @@ void Sender::fail(const Status& status) {
     // Its memory stays as it is: UCX may have abandoned it without a word.
     send->is_post = false;
   }
+  posts_in_flight_ = 0;
 }
 
 }  // namespace thinwire::transports::ucx

@@ -33,8 +33,10 @@ class Sender {
 
   // What UCX refused or broke off; ok until then.
   const Status& failure() const { return failure_; }
-  // Operations whose buffers UCX may still read.
+  // Operations that UCX has not ended yet.
   std::size_t in_flight() const { return in_flight_; }
+  // Those among them whose buffers are the caller's.
+  std::size_t posts_in_flight() const { return posts_in_flight_; }
   // Completes what is outstanding with `status`. UCX has let go of it all.
   void fail(const Status& status);
 
@@ -69,6 +71,7 @@ class Sender {
   std::uint64_t payload_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::size_t in_flight_ = 0;
+  std::size_t posts_in_flight_ = 0;
   Status failure_;
   Recycler<Send> sends_;
 };
