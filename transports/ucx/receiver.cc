@@ -44,8 +44,8 @@ bool Receiver::arrive(const ActiveMessage& message) {
     matcher_.keep(keep(message));
   } else if (!fits(message.bytes, *slot)) {
     return false;
-  } else if (message.rendezvous) {
-    fetch(slot, message.data, message.bytes);
+  } else if (message.descriptor) {
+    fetch(slot, message.data, message.bytes, charged);
   } else {
     place_eager(slot, message.data, message.bytes, charged);
   }
@@ -63,8 +63,8 @@ Receiver::Message* Receiver::keep(const ActiveMessage& message) {
   kept->tag = message.header.tag;
   kept->bytes = message.bytes;
   kept->charged = message.header.charged != 0;
-  kept->descriptor = message.rendezvous ? message.data : nullptr;
-  if (!message.rendezvous && message.bytes > 0) {
+  kept->descriptor = message.descriptor ? message.data : nullptr;
+  if (!message.descriptor && message.bytes > 0) {
     kept->copy = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
     std::memcpy(kept->copy.get(), message.data, message.bytes);
     unexpected_bytes_ += message.bytes;
@@ -98,7 +98,7 @@ void Receiver::place(Slot* slot, Message* message) {
   // What does not fit stays a live message, for refuse_waiting().
   if (!fits(message->bytes, *slot)) return;
   if (message->descriptor != nullptr)
-    fetch(slot, message->descriptor, message->bytes);
+    fetch(slot, message->descriptor, message->bytes, message->charged);
   else
     place_eager(slot, message->copy.get(), message->bytes, message->charged);
   give_back(message);
@@ -111,7 +111,8 @@ void Receiver::place_eager(Slot* slot, const void* data, std::size_t bytes, bool
   finish(slot);
 }
 
-void Receiver::fetch(Slot* slot, void* descriptor, std::size_t bytes) {
+void Receiver::fetch(Slot* slot, void* descriptor, std::size_t bytes, bool charged) {
+  if (charged) taken_ += cost_of(bytes);
   slot->message_bytes = bytes;
   ucp_request_param_t parameters =
       request_parameters(slot->request.of_bytes(context_.request_bytes()), slot->memory, slot);

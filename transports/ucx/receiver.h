@@ -1,8 +1,8 @@
 // The receiving half of a connection: matches messages with posted buffers, places eager ones,
-// has UCX fetch the others. Owner: a Channel; one thread.
+// has UCX fetch the others, which may go to GPU memory. Owner: a Channel; one thread.
 //
-// Memory: at most kWindowBytes (costs counted) of eager messages wait in heap buffers; of a
-// rendezvous only UCX's description waits, and a peer has a bounded number of them outstanding.
+// Memory: at most kWindowBytes (costs counted) of eager messages wait in heap buffers or UCX's; of
+// a rendezvous only UCX's description waits, and a peer has a bounded number of them outstanding.
 #pragma once
 
 #include <cstddef>
@@ -85,7 +85,7 @@ class Receiver {
     std::size_t bytes = 0;
     bool charged = false;
     std::unique_ptr<std::byte[]> copy;
-    void* descriptor = nullptr;  // of a rendezvous
+    void* descriptor = nullptr;  // UCX's, instead of a copy
     Message* next = nullptr;
   };
 
@@ -96,7 +96,7 @@ class Receiver {
   bool fits(std::size_t bytes, const Slot& slot);
   void place(Slot* slot, Message* message);
   void place_eager(Slot* slot, const void* data, std::size_t bytes, bool charged);
-  void fetch(Slot* slot, void* descriptor, std::size_t bytes);
+  void fetch(Slot* slot, void* descriptor, std::size_t bytes, bool charged);
   static void fetched(void* request, ucs_status_t status, std::size_t bytes, void* slot);
   void finish(Slot* slot);
   void broken(ucs_status_t status);

@@ -38,6 +38,7 @@ Status Worker::set_up() {
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = kActiveMessageId;
   handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  if (context_.handles_cuda()) handler.flags |= UCP_AM_FLAG_PERSISTENT_DATA;
   handler.cb = &Worker::arrived;
   handler.arg = this;
   ucs_status_t status = api.worker_set_am_recv_handler(worker_, &handler);
@@ -59,17 +60,18 @@ Status Worker::set_up() {
 
 ucs_status_t Worker::arrived(void* worker, const void* header, std::size_t header_bytes, void* data,
                              std::size_t bytes, const ucp_am_recv_param_t* param) {
+  auto& ours = *static_cast<Worker*>(worker);
   ActiveMessage message;
-  message.rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  if (header_bytes != sizeof message.header) {
-    return message.rendezvous ? UCS_ERR_REJECTED : UCS_OK;
-  }
+  const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  if (header_bytes != sizeof message.header) return rendezvous ? UCS_ERR_REJECTED : UCS_OK;
+  const bool persists = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+  message.descriptor = rendezvous || (persists && bytes > 0 && ours.context_.handles_cuda());
   std::memcpy(&message.header, header, sizeof message.header);
   message.data = data;
   message.bytes = bytes;
-  const bool taken = static_cast<Worker*>(worker)->sink_.message_arrived(message);
-  if (!message.rendezvous) return UCS_OK;
-  return taken ? UCS_INPROGRESS : UCS_ERR_CANCELED;
+  const bool taken = ours.sink_.message_arrived(message);
+  if (taken && message.descriptor) return UCS_INPROGRESS;
+  return rendezvous && !taken ? UCS_ERR_CANCELED : UCS_OK;
 }
 
 }  // namespace thinwire::transports::ucx

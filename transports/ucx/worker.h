@@ -17,15 +17,17 @@ namespace thinwire::transports::ucx {
 // One active message as UCP hands it over, inside ucp_worker_progress().
 struct ActiveMessage {
   MessageHeader header;
-  void* data = nullptr;  // the bytes, or with `rendezvous` UCP's descriptor of them
+  void* data = nullptr;  // the bytes, or with `descriptor` UCP's descriptor of them
   std::size_t bytes = 0;
-  bool rendezvous = false;
+  // Of a rendezvous; where UCX handles GPU memory also of other payloads, because UCX alone can
+  // unpack them there.
+  bool descriptor = false;
 };
 
 class MessageSink {
  public:
-  // False: not wanted; a rendezvous is refused. True: the bytes were copied, the descriptor was
-  // kept or its receive begun.
+  // False: not wanted; a rendezvous is refused. True: the bytes were copied, or the descriptor
+  // was kept or its receive begun.
   virtual bool message_arrived(const ActiveMessage& message) = 0;
 
  protected:
