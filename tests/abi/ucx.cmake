@@ -6,8 +6,9 @@ foreach(tls IN LISTS ucx_ways)
   set(ucx_environment THINWIRE_TRANSPORT=ucx UCX_TLS=${tls})
   abi_test(abi_ucx_${way}_loader PROGRAM abi_loader LABEL abi ARGUMENTS 12
     ENVIRONMENT ${ucx_environment})
+  # The library's own cycles are counted over TCP: here those of UCX's contexts and workers.
   foreach(case fork exit cycles reload)
-    abi_test(abi_ucx_${way}_${case} PROGRAM abi_manners LABEL abi ARGUMENTS ${case}
+    abi_test(abi_ucx_${way}_${case} PROGRAM abi_manners LABEL abi ARGUMENTS ${case} 25
       ENVIRONMENT ${ucx_environment})
   endforeach()
   foreach(case abort many flood truncation reuse misuse)

@@ -80,7 +80,7 @@ Status UcxTransport::State::find_devices() {
   const Result<Api> api = load_api(log);
   if (!api.ok()) return api.status();
   settings.emplace(config, log, clock, api.value());
-  const auto everything = Context::create(*settings, "");
+  auto everything = Context::create(*settings, "");
   if (!everything.ok()) return everything.status();
   const std::vector<Resource>& resources = everything.value()->resources();
   THINWIRE_INFO(log, "UCX resources: %s", text_of(resources).c_str());
@@ -88,6 +88,8 @@ Status UcxTransport::State::find_devices() {
   if (devices.empty()) {
     return {Code::system_error, "UCX has no resource on the chosen network interfaces"};
   }
+  // Shared memory alone: the devices want nothing else.
+  if (devices[0].ucx_devices.empty()) contexts[""] = std::move(everything).value();
   return {};
 }
 
