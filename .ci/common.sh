@@ -5,7 +5,8 @@
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PYTHONDONTWRITEBYTECODE=1
 
 BUILD_PACKAGES=(g++ cmake ninja-build libgtest-dev libgmock-dev libhwloc-dev libibverbs-dev libhwy-dev
-                libcli11-dev nlohmann-json3-dev libbenchmark-dev python3 iproute2 procps)
+                libcli11-dev nlohmann-json3-dev libbenchmark-dev libucx-dev python3 iproute2
+                procps)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 PACKAGE_PACKAGES=(dpkg-dev fakeroot file rpm)
 

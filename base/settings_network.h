@@ -21,9 +21,9 @@ inline constexpr std::array kNetworkSettings{
             .choices = kTransportChoices,
             .agreed = true,
             .help = "What moves the bytes. tcp: sockets. ucx: UCX (libucp.so.0, 1.13 or newer) as "
-                    "its own variables configure it, with TCP for set-up and errors; experimental, "
-                    "only in builds with -DTHINWIRE_UCX=ON. verbs: RDMA over InfiniBand or RoCE "
-                    "(libibverbs.so.1), with TCP for set-up and errors. auto: tcp."},
+                    "its own variables configure it, with TCP for set-up and errors. verbs: RDMA "
+                    "over InfiniBand or RoCE (libibverbs.so.1), with TCP for set-up and errors. "
+                    "auto: tcp."},
     Setting{.section = "Topology",
             .name = "THINWIRE_HWLOC_XML",
             .field = &Config::hwloc_xml,
