@@ -11,6 +11,8 @@ namespace thinwire::topology {
 namespace {
 
 constexpr std::size_t kMaxClusterFileBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxHosts = std::size_t{1} << 20;
+constexpr std::size_t kMaxDepth = 64;  // of groups in groups
 constexpr std::string_view kBlank = " \t\r";
 
 struct Line {
@@ -133,6 +135,7 @@ std::string parse_own_line(std::string_view text, Definition& definition) {
 Problem parse_lines(const std::vector<Line>& lines, std::vector<Definition>& out) {
   if (lines.empty()) return {1, "the file defines nothing"};
   const bool slurm = lines.front().text.find('=') != std::string::npos;
+  std::size_t names = 0;
   for (const Line& line : lines) {
     Definition definition{
         .line = line.number, .name = {}, .groups = {}, .hosts = {}, .members = {}};
@@ -141,6 +144,8 @@ Problem parse_lines(const std::vector<Line>& lines, std::vector<Definition>& out
     std::string error =
         slurm ? parse_slurm_line(line.text, definition) : parse_own_line(line.text, definition);
     if (!error.empty()) return {line.number, std::move(error)};
+    names += definition.hosts.size() + definition.members.size();
+    if (names > kMaxHosts) return {line.number, "more than 1048576 hosts in all"};
     out.push_back(std::move(definition));
   }
   return {};
@@ -213,6 +218,10 @@ class Assembly {
         if (++steps > groups_.size() || at == static_cast<int>(start)) {
           return {definitions_[start].line,
                   "group '" + groups_[start].name + "' is contained in itself"};
+        }
+        if (steps > kMaxDepth) {
+          return {definitions_[start].line,
+                  "group '" + groups_[start].name + "' is in more than 64 others, one in another"};
         }
       }
     }

@@ -66,6 +66,10 @@ std::string multiply(std::vector<std::string>& names, const std::vector<std::str
   if (names.size() * endings.size() > kMaxListedHosts) {
     return "more than " + std::to_string(kMaxListedHosts) + " hosts";
   }
+  // Before they are multiplied: 65,536 names of a megabyte each would not fit the memory.
+  if (names.front().size() + endings.front().size() > kMaxNameLength) {
+    return "a name of more than 255 characters";
+  }
   std::vector<std::string> product;
   product.reserve(names.size() * endings.size());
   for (const std::string& name : names) {
@@ -99,7 +103,6 @@ std::string expand_item(std::string_view item, std::vector<std::string>& names) 
     if (error.empty()) error = multiply(names, endings);
     if (!error.empty()) return error;
   }
-  if (names.front().size() > kMaxNameLength) return "a name of more than 255 characters";
   return {};
 }
 

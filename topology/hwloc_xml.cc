@@ -15,7 +15,8 @@
 namespace thinwire::topology {
 namespace {
 
-constexpr std::size_t kMostDistances = 1024;  // objects of one matrix
+constexpr std::size_t kMostDistances = 256;  // objects of one matrix
+constexpr int kMostDevices = 8192;           // of PCI and of the operating system
 
 // Of hwloc_obj_osdev_type_t.
 constexpr int kOsDeviceGpu = 1;
@@ -154,6 +155,9 @@ class Reader {
   }
 
   void take(const XmlElement& element, const std::string& type, Place& place) {
+    if ((type == "PCIDev" || type == "OSDev") && ++devices_ > kMostDevices) {
+      return fail(element, "more than " + std::to_string(kMostDevices) + " devices");
+    }
     // Sockets is what hwloc 1.x called packages in its first years.
     if (type == "Package" || type == "Socket") {
       builder_.add_package(number_of(element, "os_index", 0), place, infos_of(element));
@@ -239,7 +243,7 @@ class Reader {
     if (keys.size() > kMostDistances || values.size() != keys.size() * keys.size()) {
       return fail(element, "<" + element.name + "> has " + std::to_string(keys.size()) +
                                " indexes and " + std::to_string(values.size()) +
-                               " values; n of up to 1024 objects need n*n");
+                               " values; n of up to 256 objects need n*n");
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       builder_.add_nvlink(keys[i / keys.size()], keys[i % keys.size()],
@@ -268,6 +272,7 @@ class Reader {
   CpuSet allowed_;
   std::optional<CpuSet> allowed_nodes_;
   std::set<std::string> bus_ids_;
+  int devices_ = 0;
   int error_line_ = 0;
   std::string error_;
 };

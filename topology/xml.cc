@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::size_t kNcclLongestText = 253;  // MAX_STR_LEN - 1, less the quote
 constexpr std::size_t kNcclMostAttributes = 16;
+constexpr std::size_t kMostAttributes = 256;
+constexpr std::size_t kMostElements = std::size_t{1} << 18;
+constexpr std::size_t kMostNotes = 1024;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -44,6 +47,7 @@ class Parser {
   }
   // Notes of one kind on one line are one.
   void note(const char* text) {
+    if (document_.notes.size() == kMostNotes) return;
     const auto same = [&](const XmlNote& each) { return each.line == line_ && each.text == text; };
     if (std::ranges::none_of(document_.notes, same)) document_.notes.push_back({line_, text});
   }
@@ -134,6 +138,9 @@ class Parser {
     if (open_.size() >= kMaxXmlDepth) {
       return fail("elements nest deeper than " + std::to_string(kMaxXmlDepth));
     }
+    if (document_.elements.size() == kMostElements) {
+      return fail("more than " + std::to_string(kMostElements) + " elements");
+    }
     XmlElement element;
     element.line = line_;
     advance(1);
@@ -172,6 +179,10 @@ class Parser {
     }
     if (element.find(attribute.name) != nullptr) {
       return fail("attribute " + attribute.name + " of <" + element.name + "> is given twice");
+    }
+    if (element.attributes.size() == kMostAttributes) {
+      return fail("<" + element.name + "> has more than " + std::to_string(kMostAttributes) +
+                  " attributes");
     }
     element.attributes.push_back(std::move(attribute));
     skip_blanks_in_tag();

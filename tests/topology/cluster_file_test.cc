@@ -48,8 +48,10 @@ TEST(HostList_RangesAndBrackets_Expand, InTheirOrder) {
 }
 
 TEST(HostList_MalformedText_IsExplained, WithoutNames) {
-  for (const char* text : {"", "a,,b", "a[1-", "a[]", "a[3-1]", "a[1-x]", "a b", "a[1-99999]",
-                           "a[1-300]b[1-300]", "a[1-9999999999]", "a[-1]", "a]"}) {
+  const std::string long_name = std::string(4'000'000, 'a') + "[0-65535]";
+  for (const char* text :
+       {"", "a,,b", "a[1-", "a[]", "a[3-1]", "a[1-x]", "a b", "a[1-99999]", "a[1-300]b[1-300]",
+        "a[1-9999999999]", "a[-1]", "a]", long_name.c_str()}) {
     const HostList list = expand_host_list(text);
     EXPECT_FALSE(list.error.empty()) << text;
     EXPECT_TRUE(list.names.empty()) << text;
@@ -108,6 +110,14 @@ struct Refusal {
 };
 
 TEST(ClusterFile_MalformedText_IsRefused, WithFileAndLine) {
+  std::string too_many;
+  for (int i = 0; i < 17; ++i) {
+    too_many += "r" + std::to_string(i) + ": h" + std::to_string(i) + "x[0-65535]\n";
+  }
+  std::string too_deep = "g0: host\n";
+  for (int i = 1; i < 100'000; ++i) {
+    too_deep += "g" + std::to_string(i) + ": g" + std::to_string(i - 1) + "\n";
+  }
   const Refusal refusals[] = {
       {kSlurm, ":3:", "an empty name"},
       {"", ":1:", "defines nothing"},
@@ -130,6 +140,8 @@ TEST(ClusterFile_MalformedText_IsRefused, WithFileAndLine) {
       {"leaf1 a b\n", ":1:", "expected 'GROUP: member"},
       {"leaf1:\n", ":1:", "no members"},
       {"leaf1: a\nleaf2: b,,c\n", ":2:", "between two commas"},
+      {too_many.c_str(), ":17:", "more than 1048576 hosts"},
+      {too_deep.c_str(), ":1:", "'g0' is in more than 64 others"},
   };
   for (const Refusal& each : refusals) {
     const std::string message = refusal(each.text);

@@ -240,6 +240,27 @@ TEST(HwlocXml, MalformedFile_IsRefused_WithFileAndLine) {
   EXPECT_THAT(refusal_of(std::string((std::size_t{16} << 20) + 1, ' ')), HasSubstr("more than"));
 }
 
+// What is legal but far too much is refused before work grows with its square.
+TEST(HwlocXml, EnormousFile_IsRefused_InTimeOfItsLength) {
+  const std::string machine = "<topology><object type=\"Machine\" cpuset=\"0x3\">";
+  std::string attributes = machine + "<object";
+  for (int i = 0; i < 1'000'000; ++i) attributes += " a" + std::to_string(i) + "=\"\"";
+  EXPECT_THAT(refusal_of(attributes + "/>"), HasSubstr("more than 256 attributes"));
+  std::string elements = machine;
+  for (int i = 0; i < 2'000'000; ++i) elements += "\t\n<a/>";
+  EXPECT_THAT(refusal_of(elements), HasSubstr("more than 262144 elements"));
+  std::string devices = machine;
+  for (int i = 0; i < 100'000; ++i) {
+    devices += "<object type=\"OSDev\" osdev_type=\"2\" name=\"e" + std::to_string(i) + "\"/>\n";
+  }
+  EXPECT_THAT(refusal_of(devices + "</object></topology>"), HasSubstr("more than 8192 devices"));
+  std::string links = machine + "</object><distances2 name=\"NVLinkBandwidth\"><indexes>";
+  for (int i = 0; i < 257; ++i) links += std::to_string(i) + " ";
+  links += "</indexes><u64values>";
+  for (int i = 0; i < 257 * 257; ++i) links += "1 ";
+  EXPECT_THAT(refusal_of(links + "</u64values></distances2></topology>"), HasSubstr("up to 256"));
+}
+
 // Whatever happens to a description, it is taken or refused.
 TEST(HwlocXml, DamagedFile_NeverCrashes) {
   const std::string text = text_of_file(machine_file("pcie_server"));
