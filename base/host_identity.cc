@@ -5,16 +5,9 @@
 
 #include <fstream>
 
+#include "base/fnv.h"
+
 namespace thinwire {
-namespace {
-
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
-}  // namespace
 
 HostIdentity host_identity(std::string_view hostid) {
   char name[256] = "";

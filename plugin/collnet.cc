@@ -154,8 +154,13 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
     THINWIRE_WARN(plugin.log(), "CollNet connect: these ranks could not listen:%s", ranks.c_str());
     return Status(Code::peer_lost, "CollNet connect: a rank could not listen");
   }
+  // What is refused below without a vote is known to this rank alone.
+  const auto alone = [&plugin](const Status& status) {
+    THINWIRE_WARN(plugin.log(), "CollNet connect: %s (error %d)", status.text(), status.native());
+    return status;
+  };
   auto endpoint = plugin.open(listener.device());
-  if (!endpoint.ok()) return endpoint.status();
+  if (!endpoint.ok()) return alone(endpoint.status());
   std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
   const int ranks = static_cast<int>(handles.size());
   collectives::EngineOptions options = engine_options(plugin.config());
@@ -174,7 +179,7 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
   options.numa_node = plugin.devices()[static_cast<std::size_t>(listener.device())].nic.numa_node;
   auto engine = collectives::Engine::create(options, comm->group_, plugin.log());
-  if (!engine.ok()) return engine.status();
+  if (!engine.ok()) return alone(engine.status());
   comm->engine_ = std::move(engine).value();
   plugin.workers().add(
       comm.get(), [raw = comm.get()] { return raw->progress(); }, listener.device());

@@ -1,6 +1,9 @@
 // The functions of core.h that concern neither table alone: contexts, devices, counters.
 #include "plugin/core.h"
 
+#include <exception>
+#include <new>
+
 #include "plugin/errors.h"
 #include "plugin/process.h"
 
@@ -52,6 +55,19 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
       .plane_id = tw_nccl_undefined,
   };
   return tw_nccl_success;
+}
+
+tw_nccl_result_t core_threw() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    THINWIRE_WARN(process().log(), "%s", "out of memory");
+    return tw_nccl_system_error;
+  } catch (const std::exception& thrown) {
+    THINWIRE_WARN(process().log(), "unexpected: %s", thrown.what());
+  } catch (...) {
+  }
+  return tw_nccl_internal_error;
 }
 
 thinwire_counters_v1_t core_counters() {

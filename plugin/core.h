@@ -3,7 +3,7 @@
 // Implemented in core.cc (contexts, devices, counters), net_core.cc, coll_core.cc and
 // profiler_core.cc. Called by NCCL's threads: init, service and progress thread may be in the core
 // at once. Everything returns NCCL's result codes. Only memory exhaustion may throw; the
-// guard in plugin/abi/guard.h turns that into ncclInternalError. Pointers given as void* are the
+// guard in plugin/abi/guard.h turns that into core_threw(). Pointers given as void* are the
 // core's own objects, handed back by NCCL. Out-parameters are written on success only, except
 // *request, which is always written (null: refused, call again).
 #pragma once
@@ -67,6 +67,10 @@ tw_nccl_result_t core_init(Table table, void** ctx, std::uint64_t comm_id, int t
 tw_nccl_result_t core_finalize(Table table, void* ctx);
 tw_nccl_result_t core_devices(Table table, int* count);
 tw_nccl_result_t core_properties(Table table, int dev, Properties* properties);
+
+// Inside a handler of anything thrown: says what it was. Exhausted memory is ncclSystemError, all
+// else ncclInternalError.
+tw_nccl_result_t core_threw() noexcept;
 
 // The sums that thinwireCounters_v1 reports; size and version are the caller's to set.
 thinwire_counters_v1_t core_counters();

@@ -1,6 +1,10 @@
 #include "plugin/engine_options.h"
 
+#include <cinttypes>
+#include <cstdio>
+
 #include "base/config_table.h"
+#include "base/fnv.h"
 #include "collectives/schedules/grid.h"
 #include "collectives/selection.h"
 
@@ -43,6 +47,18 @@ collectives::SchedulePolicy policy_of(ScheduleChoice choice) {
   return collectives::SchedulePolicy::automatic;
 }
 
+// Ballots carry the settings of several ranks, and their differences are printed: a long rule list
+// is compared by what it begins with, its length and its hash.
+std::string comparable(const std::string& setting) {
+  constexpr std::size_t kLongest = 300;
+  constexpr std::size_t kShown = 200;
+  if (setting.size() <= kLongest) return setting;
+  char ending[80];
+  std::snprintf(ending, sizeof ending, "... (%zu characters, hash %016" PRIx64 ")", setting.size(),
+                fnv1a(setting));
+  return setting.substr(0, kShown) + ending;
+}
+
 }  // namespace
 
 collectives::EngineOptions engine_options(const Config& config) {
@@ -81,7 +97,7 @@ bool wants_identity(const Config& config) {
 
 std::string settings_text(const Config& config) {
   std::string text = "collective protocol=" + std::to_string(kCollectiveProtocol) + "\n";
-  for (const std::string& setting : agreed_settings(config)) text += setting + "\n";
+  for (const std::string& setting : agreed_settings(config)) text += comparable(setting) + "\n";
   return text;
 }
 

@@ -22,7 +22,7 @@ std::string grid_misfit(const Config& config, const collectives::Layout& layout)
 bool wants_identity(const Config& config);
 
 // "NAME=value" lines: the library's version, its protocols' versions and every setting that decides
-// what the ranks exchange.
+// what the ranks exchange. Long values are shortened, with a hash of what they were.
 std::string settings_text(const Config& config);
 
 }  // namespace thinwire::plugin

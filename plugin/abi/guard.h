@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/nccl_abi/types.h"
+#include "plugin/core.h"
 
 namespace thinwire::plugin::abi {
 
@@ -14,13 +15,13 @@ struct Guard<kFunction> {
     try {
       return kFunction(arguments...);
     } catch (...) {
-      return tw_nccl_internal_error;
+      return core_threw();
     }
   }
 };
 
 // What every entry of an exported table is: `function`, with anything thrown turned into
-// ncclInternalError.
+// a result code.
 template <auto kFunction>
 inline constexpr auto guarded = &Guard<kFunction>::call;
 

@@ -55,6 +55,7 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
   *properties = fake::core().properties;
   return record({.name = "properties", .count = dev});
 }
+tw_nccl_result_t core_threw() noexcept { return tw_nccl_system_error; }
 thinwire_counters_v1_t core_counters() {
   if (fake::core().throws) throw std::bad_alloc();
   return fake::core().counters;

@@ -172,13 +172,13 @@ TEST_F(ProfilerTranslation, Init_EveryVersion_NamesTheCommunicatorItKnows) {
   }
 }
 
-TEST_F(ProfilerTranslation, CoreThrows_InternalError) {
+TEST_F(ProfilerTranslation, CoreThrows_IsSaid) {
   fake::core().throws = true;
   for_each_profiler([](const auto& table, auto event) {
     void* handle = nullptr;
     event.type = tw_nccl_profile_group;
-    EXPECT_EQ(table.startEvent(kContext, &handle, &event), tw_nccl_internal_error);
-    EXPECT_EQ(table.finalize(kContext), tw_nccl_internal_error);
+    EXPECT_EQ(table.startEvent(kContext, &handle, &event), tw_nccl_system_error);
+    EXPECT_EQ(table.finalize(kContext), tw_nccl_system_error);
   });
 }
 

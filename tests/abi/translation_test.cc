@@ -302,19 +302,19 @@ TEST_F(Translation, SetNetAttr_EveryField_Arrives) {
   EXPECT_EQ(got.proto, UINT32_MAX);
 }
 
-TEST_F(Translation, CoreThrows_EveryVersion_InternalError) {
+TEST_F(Translation, CoreThrows_EveryVersion_IsSaid) {
   fake::core().throws = true;
   int done = 0;
   for_each_net([&](const auto& table) {
-    EXPECT_EQ(table.devices(&done), tw_nccl_internal_error);
-    EXPECT_EQ(table.test(kComm, &done, nullptr), tw_nccl_internal_error);
-    EXPECT_EQ(table.closeListen(kComm), tw_nccl_internal_error);
-    EXPECT_EQ(table.regMrDmaBuf(kComm, nullptr, 1, 1, 0, 0, nullptr), tw_nccl_internal_error);
+    EXPECT_EQ(table.devices(&done), tw_nccl_system_error);
+    EXPECT_EQ(table.test(kComm, &done, nullptr), tw_nccl_system_error);
+    EXPECT_EQ(table.closeListen(kComm), tw_nccl_system_error);
+    EXPECT_EQ(table.regMrDmaBuf(kComm, nullptr, 1, 1, 0, 0, nullptr), tw_nccl_system_error);
   });
   for_each_collnet([&](const auto& table) {
-    EXPECT_EQ(table.reduceSupport(0, 0, &done), tw_nccl_internal_error);
-    EXPECT_EQ(table.connect(nullptr, 1, 0, kComm, nullptr), tw_nccl_internal_error);
-    EXPECT_EQ(table.closeColl(kComm), tw_nccl_internal_error);
+    EXPECT_EQ(table.reduceSupport(0, 0, &done), tw_nccl_system_error);
+    EXPECT_EQ(table.connect(nullptr, 1, 0, kComm, nullptr), tw_nccl_system_error);
+    EXPECT_EQ(table.closeColl(kComm), tw_nccl_system_error);
   });
   thinwire_counters_v1_t counters{};
   counters.size = sizeof counters;

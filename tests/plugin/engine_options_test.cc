@@ -37,5 +37,18 @@ TEST(GridMisfit, OtherSchedules_IgnoreTheGrid) {
   EXPECT_EQ(grid_misfit(config_of(ScheduleChoice::ring, {9, 9}), collectives::flat_layout(6)), "");
 }
 
+// Ballots hold 128 KiB, a rule list may have a megabyte.
+TEST(SettingsText, LongRuleLists_StayShort_AndDiffer) {
+  Config config;
+  config.compress.clear();
+  for (int i = 0; i < 50'000; ++i) config.compress += "int8@>=1M,";
+  const std::string one = settings_text(config);
+  EXPECT_LT(one.size(), 2000u);
+  EXPECT_THAT(one, HasSubstr("THINWIRE_COMPRESS=int8@>=1M,int8@>=1M"));
+  EXPECT_EQ(settings_text(config), one);
+  config.compress[400'000] = '2';
+  EXPECT_NE(settings_text(config), one);
+}
+
 }  // namespace
 }  // namespace thinwire::plugin
