@@ -124,7 +124,7 @@ ExitCode run(const Startup& startup, Session& session) {
   if (session.is_root()) {
     print(footer_text(info, rows));
     if (startup.lossy && startup.lossy_bound == kNoLossyBound) {
-      print("# This codec has no bound for each element: judge by the errors.\n");
+      print("# No bound for each element with these settings: judge by the errors.\n");
     }
     write_file(options.json_path, json_text(options, info, rows, start_time));
   }

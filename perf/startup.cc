@@ -24,16 +24,18 @@ void print_warning(LogLevel level, const char*, int, const char* message) {
 void drop(LogLevel, const char*, int, const char*) {}
 
 // What the plugin will compress with; it complains itself where that is wrong.
-std::string compression_of(const EnvironmentList& environment) {
+Config config_of(const EnvironmentList& environment) {
   const Log silent(&drop);
   const Result<Config> config = parse_config(environment, silent);
-  return config.ok() ? config.value().compress : "none";
+  return config.ok() ? std::move(config).value() : Config();
 }
 
-// int4 and what is sparse lose a large part of single elements by design.
-double lossy_bound_of(const std::string& compression) {
-  for (const char* coarse : {"topk", "int4", "fp8-e5m2"}) {
-    if (compression.find(coarse) != std::string::npos) return kNoLossyBound;
+// int4, fp8 over several hops and what is sparse lose a large part of single elements by design. Fed
+// back errors are of the sums before, which iterations in place let grow.
+double lossy_bound_of(const Config& config) {
+  if (config.ef == FeedbackChoice::all) return kNoLossyBound;
+  for (const char* coarse : {"topk", "int4", "fp8"}) {
+    if (config.compress.find(coarse) != std::string::npos) return kNoLossyBound;
   }
   return kLossyBound;
 }
@@ -53,9 +55,9 @@ int run_program(Program program, Collective collective, int argc, char** argv,
   startup.plugin.net_plugin = value_of(environment, "NCCL_NET_PLUGIN");
   startup.plugin.verbose = debug == "INFO" || debug == "TRACE";
   const Data data = startup.options.data;
-  const std::string compression = compression_of(environment);
-  startup.lossy_bound = lossy_bound_of(compression);
-  startup.lossy = data == Data::gaussian || (data == Data::automatic && compression != "none");
+  const Config config = config_of(environment);
+  startup.lossy_bound = lossy_bound_of(config);
+  startup.lossy = data == Data::gaussian || (data == Data::automatic && config.compress != "none");
   const Log log(&print_warning);
   const Result<LauncherInfo> launcher = launcher_info(environment, log);
   if (!launcher.ok()) return static_cast<int>(ExitCode::usage);

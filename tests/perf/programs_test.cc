@@ -122,6 +122,17 @@ TEST(AllReducePerf, LossyCodecs_ReportBoundedErrorsAndEqualHashes) {
   }
 }
 
+// Their errors add up over hops, or from one sum to the next: no reason to call a right sum wrong.
+TEST(AllReducePerf, CoarseCodecsOverManyHops_AreNotCalledWrong) {
+  for (const char* settings : {"THINWIRE_COMPRESS=fp8-e4m3:sr THINWIRE_SCHEDULE=ring",
+                               "THINWIRE_COMPRESS=int8 THINWIRE_EF=all"}) {
+    const Json report = report_of("all_reduce_perf", "-g 7 -b 65540 -e 65540 --api collnet",
+                                  std::string(settings) + " THINWIRE_COMPRESS_MIN_BYTES=0");
+    expect_right(report);
+    EXPECT_LT(report["results"][0]["out_of_place"]["rms_rel_error"], 0.3) << settings;
+  }
+}
+
 TEST(AllReducePerf, EveryInterfaceVersion_IsRight) {
   for (int version = 6; version <= 12; ++version) {
     const std::string interface = "--interface " + std::to_string(version);
