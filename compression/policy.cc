@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 namespace thinwire::compression {
 namespace {
@@ -87,6 +88,27 @@ bool parse_rule(std::string_view text, Rule& rule, std::string& complaint) {
   return false;
 }
 
+// Whether one of the rules before it matches wherever `rule` does with this type at this level.
+bool is_taken(const Rule& rule, std::span<const Rule> before, DataType type, Level level) {
+  for (std::size_t bytes = rule.least_bytes; bytes < rule.below_bytes;) {
+    const auto taker = std::ranges::find_if(
+        before, [&](const Rule& other) { return other.matches(type, bytes, level); });
+    if (taker == before.end()) return false;
+    bytes = taker->below_bytes;
+  }
+  return true;
+}
+
+bool is_idle(const Rule& rule, std::span<const Rule> before) {
+  for (const DataType type : kTypes) {
+    for (std::size_t level = 0; level < kLevelCount; ++level) {
+      const bool concerned = rule.matches(type, rule.least_bytes, static_cast<Level>(level));
+      if (concerned && !is_taken(rule, before, type, static_cast<Level>(level))) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Rule::matches(DataType of_type, std::size_t bytes, Level at) const {
@@ -107,6 +129,21 @@ Result<Policy> Policy::parse(std::string_view text, std::string& complaint) {
     text = rest;
   }
   return policy;
+}
+
+std::vector<std::string> idle_rules(std::string_view text) {
+  std::vector<std::string> idle;
+  std::string complaint;
+  const auto policy = Policy::parse(text, complaint);
+  if (!policy.ok()) return idle;
+  const std::span<const Rule> rules = policy.value().rules();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    std::string_view rest;
+    const std::string_view written = cut(text, ',', rest);
+    if (is_idle(rules[i], rules.first(i))) idle.emplace_back(written);
+    text = rest;
+  }
+  return idle;
 }
 
 std::string complaint_about_policy(std::string_view text) {

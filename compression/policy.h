@@ -61,6 +61,10 @@ class Policy {
   std::vector<Rule> rules_;
 };
 
+// The rules of a text that parse() takes which can never decide, as written: earlier ones match
+// wherever they do.
+std::vector<std::string> idle_rules(std::string_view text);
+
 // What is wrong with the text and what is accepted; "" when parse() takes it.
 std::string complaint_about_policy(std::string_view text);
 

@@ -35,6 +35,10 @@ Plugin::~Plugin() = default;
 Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
   auto config = parse_config(process_environment(), log, compression::kSettingChecks);
   if (!config.ok()) return config.status();
+  for (const std::string& rule : compression::idle_rules(config.value().compress)) {
+    THINWIRE_WARN(log, "THINWIRE_COMPRESS: rule \"%s\" never applies: earlier rules match first",
+                  rule.c_str());
+  }
   std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
   plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);
   if (const Status found = plugin->find_places(); !found.ok()) return found;

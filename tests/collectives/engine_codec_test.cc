@@ -1,5 +1,6 @@
-// Collectives with a lossy codec: identical bits on all ranks, equal to the reference and from run
-// to run, within a bound, and exact wherever compression does not apply.
+// Collectives with a lossy codec and many tiles: identical bits on all ranks, equal to the
+// reference and from run to run, within a bound, and exact wherever compression does not apply.
+// Every codec on every number of ranks: engine_every_codec_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,9 +101,7 @@ TEST_P(EngineCodec, ReduceScatter_MatchesReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, EngineCodec,
-                         ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-                                           17, 64));
+INSTANTIATE_TEST_SUITE_P(Ranks, EngineCodec, ::testing::Values(2, 7, 12, 64));
 
 TEST(EngineCodecBound, SumsAreWithinEachQuantisationsBound) {
   constexpr int kRanks = 6;

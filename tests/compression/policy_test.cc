@@ -64,6 +64,22 @@ TEST(Policy, SeveralConditions_MustAllHold) {
   EXPECT_EQ(chosen(narrow, kKiB, DataType::float32, Level::site), CodecId::none);
 }
 
+TEST(Policy, RulesThatCanNeverDecide_AreFound) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(idle_rules("topk:0.01@>=4M,int8@>=256K,none"), Texts());
+  EXPECT_EQ(idle_rules("int4@site,int8@rack"), Texts());
+  EXPECT_EQ(idle_rules("int8,fp16"), Texts({"fp16"}));
+  EXPECT_EQ(idle_rules("int8@>=1K,fp16@>=1M,int4@>=1M&rack"),
+            Texts({"fp16@>=1M", "int4@>=1M&rack"}));
+  // Two together leave nothing over, one alone does.
+  EXPECT_EQ(idle_rules("int8@<1M,fp16@>=1M,bf16@>=4K"), Texts({"bf16@>=4K"}));
+  EXPECT_EQ(idle_rules("int8@<1M,fp16@>=2M,bf16@>=4K"), Texts());
+  EXPECT_EQ(idle_rules("none@float32,none@float16,int8@rack,int4@bfloat16&rack"),
+            Texts({"int4@bfloat16&rack"}));
+  EXPECT_EQ(idle_rules("int8@host,int8@rack,int8@site,fp16"), Texts({"fp16"}));
+  EXPECT_EQ(idle_rules("none@<4K,int8@float16,int4@<2K&float16"), Texts({"int4@<2K&float16"}));
+}
+
 TEST(Policy, BadRules_AreNamedWithWhatIsAccepted) {
   EXPECT_NE(complaint_about("int9").find("\"int9\""), std::string::npos);
   EXPECT_NE(complaint_about("int9").find("fp8-e4m3"), std::string::npos);
