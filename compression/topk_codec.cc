@@ -1,7 +1,9 @@
 #include "compression/topk_codec.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 namespace thinwire::compression {
 namespace {
@@ -13,39 +15,28 @@ constexpr std::size_t kSpareBytes = 4;
 class TopkWriter {
  public:
   TopkWriter(TopkSource& source, std::size_t count, TopkValue value, std::byte* wire)
-      : source_(source), count_(count), value_(value), begin_(wire), at_(wire) {}
+      : source_(source), count_(count), value_(value), at_(wire) {}
 
   std::byte* end() const { return at_; }
-  // How many elements the last cut chose, written or not.
-  std::size_t marked() const { return marked_; }
 
-  // Whether `cut` chooses at most `most` elements. If not, the frame is incomplete; what it holds
-  // is settled.
-  bool try_write(const TopkCut& cut, std::size_t most) {
+  // A precondition: `cut` chooses at most as many elements as a message may hold. `candidates` hold
+  // all that it chooses where they are complete.
+  void write(const TopkCut& cut, const TopkCandidates& candidates) {
     std::size_t ties = cut.ties;
-    bool fits = true;
+    std::span<const std::uint32_t> rest = candidates.all();
     for (std::size_t first = 0; first < count_; first += kTopkBlock) {
       const std::size_t n = std::min(kTopkBlock, count_ - first);
-      const std::size_t chosen = mark(first, n, cut.limit, ties);
-      marked_ += chosen;
-      fits = fits && marked_ <= most;
-      if (fits) write_block(first, n, chosen);
-      written_ = fits ? first + n : written_;
+      if (candidates.complete()) {
+        const auto beyond = std::ranges::lower_bound(rest, first + n);
+        const auto here = rest.first(static_cast<std::size_t>(beyond - rest.begin()));
+        rest = rest.subspan(here.size());
+        if (here.size() * sizeof(std::uint16_t) <= bitmap_bytes(n)) {
+          write_listed(first, here, cut.limit);
+          continue;
+        }
+      }
+      write_block(first, n, mark(first, n, cut.limit, ties));
     }
-    return fits;
-  }
-
-  // Takes back what was settled, and starts again.
-  void rewind() {
-    TopkReader reader(FrameReader(begin_, at_), value_);
-    for (std::size_t first = 0; first < written_; first += kTopkBlock) {
-      const bool fine =
-          reader.try_block(std::min(kTopkBlock, count_ - first),
-                           [&](std::size_t i, float sent) { source_.unsettle(first + i, sent); });
-      if (!fine) break;
-    }
-    at_ = begin_;
-    marked_ = written_ = 0;
   }
 
   // Non-finite elements alone, two bits each.
@@ -100,22 +91,47 @@ class TopkWriter {
     at_ = write_as(at_, static_cast<std::uint16_t>(chosen & 0xffffu));
   }
 
+  // Those of the candidates that are above the limit.
+  void write_listed(std::size_t first, std::span<const std::uint32_t> candidates,
+                    std::uint32_t limit) {
+    std::byte* const head = at_;
+    std::byte* const indices = head + kTopkBlockHeaderBytes;
+    std::size_t chosen = 0;
+    for (const std::uint32_t i : candidates) {
+      write_as(indices + chosen * sizeof(std::uint16_t), static_cast<std::uint16_t>(i - first));
+      chosen += magnitude_bits(source_.at(i)) > limit ? 1 : 0;
+    }
+    write_header(kind_of(value_, false), 0, chosen);
+    at_ += chosen * sizeof(std::uint16_t);
+    write_list_values(first, head, indices, chosen);
+  }
+
   void write_block(std::size_t first, std::size_t n, std::size_t chosen) {
     const bool bits = chosen * sizeof(std::uint16_t) > bitmap_bytes(n);
     std::byte* const head = at_;
     write_header(kind_of(value_, bits), 0, chosen);
-    const std::byte* const indices = at_;
     if (bits) {
       std::memcpy(at_, bitmap_.data(), bitmap_bytes(n));
       at_ += bitmap_bytes(n);
+      write_values(first, head, [&](const auto& visit) { for_each_marked(n, visit); });
     } else {
-      kernels().extract(bitmap_.data(), (n + 63) / 64, at_);
+      std::byte* const indices = at_;
+      kernels().extract(bitmap_.data(), (n + 63) / 64, indices);
       at_ += chosen * sizeof(std::uint16_t);
+      write_list_values(first, head, indices, chosen);
     }
-    const auto for_each = [&](const auto& visit) {
-      if (bits) return for_each_marked(n, visit);
+  }
+
+  void write_list_values(std::size_t first, std::byte* head, const std::byte* indices,
+                         std::size_t chosen) {
+    write_values(first, head, [&](const auto& visit) {
       for (std::size_t j = 0; j < chosen; ++j) visit(read_as<std::uint16_t>(indices + 2 * j));
-    };
+    });
+  }
+
+  // Of the block that begins at `head`; for_each calls its argument with each index, in order.
+  template <class ForEach>
+  void write_values(std::size_t first, std::byte* head, const ForEach& for_each) {
     if (value_ == TopkValue::fp32) {
       for_each([&](std::size_t i) { write_fp32(first + i); });
     } else {
@@ -146,46 +162,58 @@ class TopkWriter {
   TopkSource& source_;
   std::size_t count_;
   TopkValue value_;
-  std::byte* begin_;
   std::byte* at_;
-  std::size_t marked_ = 0;
-  std::size_t written_ = 0;  // elements of the blocks that are
   std::size_t no_ties_ = 0;
   TopkBitmap bitmap_;
 };
 
-// The limit that would have chosen `wanted` in place of `marked`, roughly: far out in the tail of
-// what is between Gaussian and heavy-tailed a factor in number is a small factor in magnitude.
-std::uint32_t nudged(std::uint32_t limit, std::size_t marked, std::size_t wanted) {
-  const double ratio = static_cast<double>(marked + 1) / static_cast<double>(wanted + 1);
-  const float next = float_of(limit) * static_cast<float>(std::pow(ratio, 0.15));
-  return std::min(bits_of(next), kInfinityBits - 1);
-}
-
-// Starts from the limit of last time or from a sample, and corrects the sample's guess by what it
-// turned out to choose, a few times; leaves the writer at the beginning when that does not help.
-bool try_guesses(const TopkSource& source, TopkWriter& writer, std::size_t wanted,
-                 std::uint32_t* memory) {
-  constexpr int kAttempts = 3;
-  auto target = static_cast<double>(wanted);
-  std::uint32_t last_limit = kInfinityBits;
-  std::uint32_t remembered = memory == nullptr ? 0 : *memory;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const bool sampled = remembered == 0 && source.count() > 0;
-    const std::uint32_t limit = sampled ? sampled_limit(source, target, writer.end()) : remembered;
-    if (limit == last_limit) return false;
-    last_limit = limit;
-    const bool fits = writer.try_write({limit}, topk_most(wanted));
-    if (fits && (limit == 0 || writer.marked() >= topk_least(wanted))) {
-      if (memory != nullptr) *memory = nudged(limit, writer.marked(), wanted);
-      return true;
-    }
-    if (sampled) target *= static_cast<double>(wanted) / static_cast<double>(writer.marked() + 1);
-    remembered = 0;
-    writer.rewind();
+// Zeros with a few elements among them, written once and past the caches: what a whole piece would
+// push out of them is worth more.
+class StreamedOutput {
+ public:
+  StreamedOutput(std::byte* out, std::size_t bytes) : at_(out), end_(out + bytes) {
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(out) % kLine;
+    start_tile(std::min(bytes, beyond == 0 ? kTileBytes : kLine - beyond));
   }
-  return false;
-}
+
+  template <class T>
+  void put(std::size_t byte, T element) {
+    while (byte >= before_ + tile_bytes_) next_tile();
+    write_as(tile_.data() + (byte - before_), element);
+  }
+  void finish() {
+    while (at_ != end_) next_tile();
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64, kTileBytes = 8192;
+
+  void start_tile(std::size_t bytes) {
+    tile_bytes_ = bytes;
+    std::memset(tile_.data(), 0, bytes);
+  }
+  void next_tile() {
+    const bool lines =
+        reinterpret_cast<std::uintptr_t>(at_) % kLine == 0 && tile_bytes_ % kLine == 0;
+    if (lines) {
+      kernels().stream(tile_.data(), tile_bytes_, at_);
+    } else {
+      std::memcpy(at_, tile_.data(), tile_bytes_);
+    }
+    at_ += tile_bytes_;
+    before_ += tile_bytes_;
+    start_tile(std::min(kTileBytes, static_cast<std::size_t>(end_ - at_)));
+  }
+
+  std::byte* at_;
+  std::byte* end_;
+  std::size_t before_ = 0;  // bytes written
+  std::size_t tile_bytes_ = 0;
+  alignas(64) std::array<std::byte, kTileBytes> tile_;
+};
+
+// From here on a piece is streamed: shorter ones are likely to be read from the cache.
+constexpr std::size_t kStreamedBytes = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -205,13 +233,17 @@ std::size_t TopkCodec::encode(const void* elements, DataType type, std::size_t c
   const std::size_t wanted = topk_wanted(valid, ratio_);
   TopkSource source(elements, type, valid, context.residual);
   TopkWriter writer(source, count, value_, wire + kFrameHeaderBytes);
-  if (!try_guesses(source, writer, wanted, context.limit)) {
-    std::size_t non_finite = 0;
-    const TopkCut cut = exact_cut(source, wanted, non_finite);
-    if (!writer.try_write(cut, topk_most(wanted))) {
-      writer.rewind();
-      writer.write_maps();
-    }
+  TopkCandidates candidates;
+  auto cut = guessed_cut(source, wanted, context.limit, writer.end(), candidates);
+  std::size_t non_finite = 0;
+  if (!cut) {
+    cut = exact_cut(source, wanted, non_finite);
+    candidates.drop();
+  }
+  if (non_finite > topk_most(wanted)) {
+    writer.write_maps();
+  } else {
+    writer.write(*cut, candidates);
   }
   return static_cast<std::size_t>(writer.end() - wire);
 }
@@ -220,17 +252,27 @@ Status TopkCodec::decode(const std::byte* wire, std::size_t wire_bytes, DataType
                          std::size_t count, void* elements) const {
   auto* const out = static_cast<std::byte*>(elements);
   const std::size_t bytes = element_bytes(type);
-  return read_topk_frame(
-      wire, wire_bytes, value_, count,
-      [&](std::size_t first, std::size_t n) { std::memset(out + first * bytes, 0, n * bytes); },
-      [&](std::size_t i, float x) {
-        if (type == DataType::float32) {
-          write_as(out + i * bytes, x);
-        } else {
-          const bool half = type == DataType::float16;
-          write_as(out + i * bytes, half ? float16_from_float(x) : bfloat16_from_float(x));
-        }
-      });
+  // Calls put(byte, element) with the element in its type.
+  const auto converted = [type, bytes](const auto& put) {
+    return [type, bytes, &put](std::size_t i, float x) {
+      if (type == DataType::float32) return put(i * bytes, x);
+      const bool half = type == DataType::float16;
+      put(i * bytes, half ? float16_from_float(x) : bfloat16_from_float(x));
+    };
+  };
+  if (count * bytes < kStreamedBytes) {
+    const auto put = [out](std::size_t byte, auto element) { write_as(out + byte, element); };
+    return read_topk_frame(
+        wire, wire_bytes, value_, count,
+        [&](std::size_t first, std::size_t n) { std::memset(out + first * bytes, 0, n * bytes); },
+        converted(put));
+  }
+  StreamedOutput output(out, count * bytes);
+  const auto put = [&output](std::size_t byte, auto element) { output.put(byte, element); };
+  const Status status = read_topk_frame(
+      wire, wire_bytes, value_, count, [](std::size_t, std::size_t) {}, converted(put));
+  if (status.ok()) output.finish();
+  return status;
 }
 
 Status TopkCodec::decode_add(const std::byte* wire, std::size_t wire_bytes, std::size_t count,

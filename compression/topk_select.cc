@@ -14,6 +14,10 @@ namespace {
 constexpr int kTopShift = 20, kMiddleShift = 10;
 constexpr std::size_t kTopBins = 2048, kLowBins = 1024;
 
+// A census looks at 8 mantissa bits, in pieces that the first-level cache holds.
+constexpr int kCensusShift = 15;
+constexpr std::size_t kCensusElements = 4096;
+
 template <std::size_t kBins>
 struct Histogram {
   std::array<std::size_t, kBins> bins{};
@@ -113,6 +117,91 @@ std::uint32_t sampled_limit(const TopkSource& source, double wanted, std::byte* 
   });
   const std::uint32_t lowest = (high << kTopShift) | (middle.find(rank) << kMiddleShift);
   return std::min(lowest == 0 ? 0 : lowest - 1, kInfinityBits - 1);
+}
+
+void TopkCandidates::add(std::size_t first, std::span<const std::uint16_t> indices) {
+  complete_ = complete_ && count_ + indices.size() <= indices_.size() && first <= UINT32_MAX / 2;
+  if (!complete_) return;
+  for (const std::uint16_t index : indices) {
+    indices_[count_++] = static_cast<std::uint32_t>(first + index);
+  }
+}
+
+// Where the limit is zero, magnitudes of all sizes follow.
+TopkCensus::TopkCensus(TopkSource& source, std::uint32_t low, TopkCandidates& candidates)
+    : low_(low), shift_(low == 0 ? kTopShift : kCensusShift) {
+  std::array<std::uint64_t, kCensusElements / 64> bitmap;
+  std::array<std::uint16_t, kCensusElements + 2> marked;  // extract() may write two more
+  std::size_t non_finite = 0;
+  candidates.clear();
+  for (std::size_t first = 0; first < source.count(); first += kCensusElements) {
+    const std::size_t n = std::min(kCensusElements, source.count() - first);
+    const std::size_t chosen = source.mark(first, n, low, bitmap.data());
+    kernels().extract(bitmap.data(), (n + 63) / 64, marked.data());
+    for (std::size_t j = 0; j < chosen; ++j) {
+      const std::uint32_t bits = magnitude_bits(source.at(first + marked[j]));
+      non_finite += bits >= kInfinityBits ? 1 : 0;
+      const std::size_t bin = std::min<std::size_t>((bits - low - 1) >> shift_, kBins - 1);
+      used_ = std::max(used_, bin + 1);
+      ++bins_[bin];
+    }
+    candidates.add(first, {marked.data(), chosen});
+    count_ += chosen;
+  }
+  if (non_finite == 0) source.set_finite();
+}
+
+std::array<TopkCensus::Step, 2> TopkCensus::steps_around(std::size_t wanted) const {
+  std::array<Step, 2> steps{};
+  for (std::size_t bin = std::max<std::size_t>(used_, 1); bin != 0 && steps[1].count < wanted;) {
+    --bin;
+    steps[0] = steps[1];
+    const std::uint64_t limit = low_ + (std::uint64_t{bin} << shift_);
+    steps[1].limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, kInfinityBits - 1));
+    steps[1].count += bins_[bin];
+  }
+  return steps;
+}
+
+std::optional<std::uint32_t> TopkCensus::limit_for(std::size_t wanted) const {
+  const std::size_t least = topk_least(wanted), most = topk_most(wanted);
+  const auto [fewer, more] = steps_around(wanted);
+  if (low_ == 0 && count_ <= wanted) return 0;
+  const bool fewer_are_nearer = more.count > wanted && wanted - fewer.count < more.count - wanted;
+  const Step& nearest = fewer_are_nearer ? fewer : more;
+  if (nearest.count < least || nearest.count > most) return std::nullopt;
+  return nearest.limit;
+}
+
+std::uint32_t TopkCensus::next_low(std::size_t wanted) const {
+  const auto candidates = static_cast<std::size_t>(kTopkCandidates * static_cast<double>(wanted));
+  if (count_ >= candidates) return steps_around(candidates)[1].limit;
+  // Far out in the tail of what is between Gaussian and heavy-tailed a factor in number is a small
+  // factor in magnitude.
+  const double ratio = static_cast<double>(count_ + 1) / static_cast<double>(candidates + 1);
+  const float next = float_of(low_) * static_cast<float>(std::pow(ratio, 0.15));
+  return std::min(bits_of(next), kInfinityBits - 1);
+}
+
+std::optional<TopkCut> guessed_cut(TopkSource& source, std::size_t wanted, std::uint32_t* memory,
+                                   std::byte* scratch, TopkCandidates& candidates) {
+  constexpr int kAttempts = 3;
+  double target = kTopkCandidates * static_cast<double>(wanted);
+  std::uint32_t remembered = memory == nullptr ? 0 : *memory;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const bool sampled = remembered == 0 && source.count() > 0;
+    const std::uint32_t low = sampled ? sampled_limit(source, target, scratch) : remembered;
+    const TopkCensus census(source, low, candidates);
+    if (const auto limit = census.limit_for(wanted)) {
+      if (memory != nullptr) *memory = census.next_low(wanted);
+      return TopkCut{*limit};
+    }
+    // Enough of them, but too many alike to tell apart: that takes an exact choice.
+    if (sampled && census.count() >= topk_least(wanted)) return std::nullopt;
+    if (sampled) target *= target / static_cast<double>(census.count() + 1);
+    remembered = 0;
+  }
+  return std::nullopt;
 }
 
 TopkCut exact_cut(const TopkSource& source, std::size_t wanted, std::size_t& non_finite) {

@@ -1,8 +1,11 @@
 // Which elements top-k sends. Pure; any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "compression/topk_source.h"
 
@@ -14,11 +17,71 @@ struct TopkCut {
   std::size_t ties = 0;
 };
 
-// How many of `count` elements are wanted, at least one of any; a choice by sampling may hold this
-// many at least and at most, and no message holds more than the latter of its whole count.
+// How many of `count` elements are wanted, at least one of any; a choice that is not exact may hold
+// this many at least and at most, and no message holds more than the latter of its whole count.
 std::size_t topk_wanted(std::size_t count, float ratio);
 constexpr std::size_t topk_least(std::size_t wanted) { return wanted - wanted * 3 / 10; }
 constexpr std::size_t topk_most(std::size_t wanted) { return wanted + wanted * 3 / 10; }
+
+// Elements that may be sent, in ascending order, where they are few.
+class TopkCandidates {
+ public:
+  void clear() {
+    count_ = 0;
+    complete_ = true;
+  }
+  void drop() { complete_ = false; }
+  // Those at `first` + each index.
+  void add(std::size_t first, std::span<const std::uint16_t> indices);
+  // Whether all that were added are there.
+  bool complete() const { return complete_; }
+  std::span<const std::uint32_t> all() const { return {indices_.data(), count_}; }
+
+ private:
+  std::size_t count_ = 0;
+  bool complete_ = false;
+  std::array<std::uint32_t, 8192> indices_;
+};
+
+// Elements are first counted from a limit that this many times those wanted should exceed: it need
+// not be good, and one pass over the memory is enough.
+inline constexpr double kTopkCandidates = 1.5;
+
+// How the magnitudes above a low limit are spread; from one pass over the elements. Non-finite ones
+// count as the largest.
+class TopkCensus {
+ public:
+  TopkCensus(TopkSource& source, std::uint32_t low, TopkCandidates& candidates);
+
+  std::size_t count() const { return count_; }
+  // The limit that the number nearest to `wanted` exceed, to the census' resolution; nothing where
+  // that is not within topk_least() and topk_most().
+  std::optional<std::uint32_t> limit_for(std::size_t wanted) const;
+  // A limit to start from next time.
+  std::uint32_t next_low(std::size_t wanted) const;
+
+ private:
+  static constexpr std::size_t kBins = 2048;
+
+  struct Step {
+    std::uint32_t limit;
+    std::size_t count;  // above
+  };
+  // The last step downwards before `wanted` are reached, and the one that reaches them.
+  std::array<Step, 2> steps_around(std::size_t wanted) const;
+
+  std::uint32_t low_;
+  int shift_;
+  std::size_t count_ = 0;
+  std::size_t used_ = 0;  // bins, from the first one on
+  std::array<std::uint32_t, kBins> bins_{};
+};
+
+// The cut by a limit that is remembered (EncodeContext::limit) or sampled, and candidates for it;
+// nothing where the elements are not of a kind for that. Needs source.count() / 4 bytes at
+// `scratch`.
+std::optional<TopkCut> guessed_cut(TopkSource& source, std::size_t wanted, std::uint32_t* memory,
+                                   std::byte* scratch, TopkCandidates& candidates);
 
 // The limit that the `wanted` largest of source.count() > 0 elements exceed, as estimated from some
 // of them; `wanted` > 0 need not be whole. Needs source.count() / 4 bytes at `scratch`.

@@ -50,6 +50,7 @@ std::size_t TopkSource::mark_words(const float* x, float* residual, bool summed,
                                    std::uint32_t limit, std::uint64_t* bitmap) {
   if (residual == nullptr) return kernels().mark_above(x, words, limit, bitmap);
   if (!summed) return kernels().mark_sums(x, residual, largest_, words, limit, bitmap);
+  if (finite_) return kernels().mark_above(residual, words, limit, bitmap);
   std::array<std::uint64_t, kTileElements / kWord> lone;
   kernels().mark_above(residual, words, limit, bitmap);
   kernels().mark_above(x, words, kInfinityBits - 1, lone.data());

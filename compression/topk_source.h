@@ -40,16 +40,16 @@ class TopkSource {
   // `limit`, and all that are not finite; returns how many. Bits from n on are zero. The first time
   // blocks come in order, and their residuals become sums.
   std::size_t mark(std::size_t first, std::size_t n, std::uint32_t limit, std::uint64_t* bitmap);
-  // Element i was sent as `sent`: what is left of it is the residual. And back.
-  void settle(std::size_t i, float sent) { change(i, -sent); }
-  void unsettle(std::size_t i, float sent) { change(i, sent); }
+  // None of the elements is NaN or infinite: marking sums need not look for them again.
+  void set_finite() { finite_ = true; }
+  // Element i was sent as `sent`: what is left of it is the residual.
+  void settle(std::size_t i, float sent) {
+    if (residual_ != nullptr && magnitude_bits(element(i)) < kInfinityBits) residual_[i] -= sent;
+  }
 
  private:
   std::size_t mark_words(const float* x, float* residual, bool summed, std::size_t words,
                          std::uint32_t limit, std::uint64_t* bitmap);
-  void change(std::size_t i, float by) {
-    if (residual_ != nullptr && magnitude_bits(element(i)) < kInfinityBits) residual_[i] += by;
-  }
   float element(std::size_t i) const {
     if (type_ == DataType::float32) return read_as<float>(elements_ + i * sizeof(float));
     const auto half = read_as<std::uint16_t>(elements_ + i * sizeof(std::uint16_t));
@@ -62,6 +62,7 @@ class TopkSource {
   float* residual_;
   float largest_;
   std::size_t summed_ = 0;  // elements whose residuals are sums
+  bool finite_ = false;
   alignas(64) std::array<float, kTileElements> tile_;
 };
 

@@ -67,6 +67,10 @@ struct Kernels {
   // Writes the indices (uint16) of the bits that are set; may write two more than there are.
   void (*extract)(const std::uint64_t* bitmap, std::size_t words, void* indices);
 
+  // Copies past the caches where the processor can: for memory that nobody reads soon. `to` lies on
+  // 64 bytes, `bytes` is a multiple of 64.
+  void (*stream)(const void* from, std::size_t bytes, void* to);
+
   BlockKernels block[kBlockFormatCount];
 
   // reduce.h; null where the accumulator is of the type itself (a plain copy).

@@ -111,6 +111,8 @@ void decode_add(const void* payload, std::size_t blocks, const float* unscaling,
   }
 }
 
+void stream(const void* from, std::size_t bytes, void* to) { std::memcpy(to, from, bytes); }
+
 template <class Code>
 constexpr BlockKernels block_kernels() {
   return {encode<Code>, decode<Code>, decode_add<Code>};
@@ -124,6 +126,7 @@ Kernels make_kernels() {
   k.mark_above = mark_above;
   k.mark_sums = mark_sums;
   k.extract = extract;
+  k.stream = stream;
   k.block[kFp16] = block_kernels<Fp16Code>();
   k.block[kInt8] = block_kernels<Int8Code>();
   k.block[kBf16] = block_kernels<Bf16Code>();

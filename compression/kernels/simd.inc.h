@@ -4,6 +4,7 @@
 // Sums use plain Add and Mul (never MulAdd) and make every NaN the canonical one: which of two
 // NaN operands an instruction returns differs between processors.
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
@@ -78,6 +79,7 @@ Kernels make_simd_kernels() {
   k.mark_above = simd_mark_above;
   k.mark_sums = simd_mark_sums;
   k.extract = extract;
+  k.stream = simd_stream;
   k.block[kFp16] = block_kernels<VectorFp16>();
   k.block[kInt8] = block_kernels<VectorInteger<8>>();
   k.block[kBf16] = block_kernels<VectorBf16>();

@@ -1,4 +1,4 @@
-// Adding residuals, and marking the elements that top-k sends. Part of simd.inc.h.
+// Adding residuals, streaming, and marking the elements that top-k sends. Part of simd.inc.h.
 
 using FloatMask = hn::Mask<F32>;
 
@@ -61,4 +61,14 @@ std::uint64_t bits_of_mask(FloatMask mask) {
     marked += static_cast<std::size_t>(__builtin_popcountll(word));
   }
   return marked;
+}
+
+void simd_stream(const void* from, std::size_t bytes, void* to) {
+  static_assert(64 % (kLanes * sizeof(float)) == 0);
+  const auto* source = static_cast<const std::uint8_t*>(from);
+  auto* target = static_cast<float*>(to);
+  for (std::size_t i = 0; i < bytes / sizeof(float); i += kLanes) {
+    hn::Stream(float32_at(source + i * sizeof(float)), F32(), target + i);
+  }
+  hwy::FlushStream();
 }

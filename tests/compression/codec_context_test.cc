@@ -197,6 +197,29 @@ TEST_P(StochasticRounding, OverManySeeds_IsRightOnAverage) {
   }
 }
 
+// Without a bias the error of the mean over R rounds is that of one round by the root of R.
+TEST_P(StochasticRounding, MeanError_FallsWithTheRootOfTheRounds) {
+  const Codec& used = codec_of(GetParam());
+  const auto x = sample(Kind::gaussian, 4096, 19);
+  std::vector<double> sum(x.size());
+  double squares = 0;
+  for (int round = 1; round <= 4096; ++round) {
+    const auto wire = encode(used, x.data(), DataType::float32, x.size(),
+                             {.noise = static_cast<std::uint64_t>(round) << 20});
+    const auto y = decode(used, wire, x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double error = static_cast<double>(y[i]) - x[i];
+      sum[i] += error;
+      squares += error * error;
+    }
+    if (round != 64 && round != 512 && round != 4096) continue;
+    double of_mean = 0;
+    for (const double s : sum) of_mean += (s / round) * (s / round);
+    // In fp8 the elements near a block's largest decide: as good as a few hundred.
+    EXPECT_NEAR(of_mean / (squares / round / round), 1, 0.25) << round;
+  }
+}
+
 TEST_P(StochasticRounding, SameNoise_SameBytes_OtherNoise_OtherBytes) {
   const Codec& used = codec_of(GetParam());
   const auto x = sample(Kind::gaussian, 5000, 16);
