@@ -57,6 +57,8 @@ constexpr Rule kRules[] = {
     {"--outstanding",
      [](const Options& o) { return o.pattern != Pattern::pingpong || o.chunk_bytes != 0; },
      "with --pattern pingpong but with --chunk: one message is on its way at a time"},
+    {"--buffers", [](const Options& o) { return o.pattern == Pattern::pair; },
+     "but with --pattern pair: elsewhere all messages use one buffer"},
     {"--congestion", [](const Options& o) { return o.reference; },
      "without --reference: it is for plain TCP (for the plugin: THINWIRE_TCP_CONGESTION)"},
     {"--average", [](const Options& o) { return o.pattern != Pattern::pair; },

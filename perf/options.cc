@@ -140,6 +140,11 @@ void add_send_recv(CLI::App& app, Options& o) {
          "--outstanding", o.outstanding,
          "requests in flight per connection; NCCL has at most 32, a plugin need not take more")
       ->check(CLI::Range(1, 256));
+  app.add_option("--buffers", o.buffers,
+                 "pair: buffers that the messages take in turns, 64 MiB of them at most; 1 sends "
+                 "all from one buffer into one, as ucx_perftest and ib_write_bw do [as many as "
+                 "are outstanding]")
+      ->check(CLI::Range(1, 256));
   app.add_flag("--reference", o.reference,
                "time a plain single-stream TCP copy loop in turns and print the ratio");
   add_congestion(app, o);

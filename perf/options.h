@@ -45,6 +45,7 @@ struct Options {
   int channels = 1;
   std::size_t chunk_bytes = 0;  // 0: as NCCL chooses
   int outstanding = 8;
+  int buffers = 0;  // that messages take in turns; 0: as many as are outstanding
   Pattern pattern = Pattern::ring;
   Data data = Data::automatic;
   bool registered = false;

@@ -9,6 +9,10 @@ namespace {
 constexpr std::size_t kNcclP2pChunk = 128 << 10;
 constexpr std::size_t kMaxFootprint = 64 << 20;
 
+int buffers_wanted(const Options& options) {
+  return options.buffers != 0 ? options.buffers : options.outstanding;
+}
+
 const char* name_of(Pattern pattern) {
   constexpr const char* kNames[] = {"ring", "pair", "pingpong"};
   return kNames[static_cast<int>(pattern)];
@@ -35,7 +39,7 @@ int stream_copies(const Options& options, std::size_t bytes) {
   if (options.pattern != Pattern::pair || bytes == 0) return 1;
   const std::size_t fitting = std::max<std::size_t>(1, kMaxFootprint / bytes);
   return static_cast<int>(
-      std::min<std::size_t>(fitting, static_cast<std::size_t>(options.outstanding)));
+      std::min<std::size_t>(fitting, static_cast<std::size_t>(buffers_wanted(options))));
 }
 
 StreamRunner::StreamRunner(const Options& options, PluginContext& context)
@@ -52,10 +56,13 @@ StreamRunner::StreamRunner(const Options& options, PluginContext& context)
 
 std::string StreamRunner::description() const {
   const std::string chunk = chunk_bytes_ == 0 ? "" : ", chunks of " + std::to_string(chunk_bytes_);
+  const std::string buffers = options_.pattern != Pattern::pair
+                                  ? ""
+                                  : ", " + std::to_string(buffers_wanted(options_)) + " buffer(s)";
   return "net v" + std::to_string(context_.net().version()) + " of " + context_.net().name() +
          ", device " + std::to_string(device_.index) + " " + device_.properties.name + ", " +
          name_of(options_.pattern) + ", " + std::to_string(options_.outstanding) + " outstanding" +
-         chunk;
+         buffers + chunk;
 }
 
 void StreamRunner::attach(Pages& send, Pages& recv) {

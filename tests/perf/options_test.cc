@@ -140,6 +140,11 @@ TEST(Options, OptionWithoutEffectOnSendRecv_IsRefused) {
   refused({"--pattern", "pingpong", "--outstanding", "4"}, "--outstanding");
   refused({"--pattern", "pair", "-a", "0"}, "--average");
   refused({"--api", "nccl", "--outstanding", "4"}, "--outstanding");
+  refused({"--buffers", "2"}, "--buffers");
+  refused({"--pattern", "pingpong", "--buffers", "2"}, "--buffers");
+  EXPECT_EQ(usage_error({"--pattern", "pair", "--buffers", "2"}, Collective::send_recv), "");
+  EXPECT_THAT(usage_error({"--pattern", "pair", "--buffers", "0"}, Collective::send_recv),
+              HasSubstr("--buffers"));
   EXPECT_EQ(usage_error({"--reference", "--congestion", "cubic"}, Collective::send_recv), "");
 }
 

@@ -171,6 +171,17 @@ TEST(SendRecvPerf, Reference_HasARatio) {
   EXPECT_GT(report["results"][0]["out_of_place"]["reference_ratio"], 0);
 }
 
+TEST(SendRecvPerf, Buffers_AreSaidAndRight) {
+  const std::string command = "-g 2 -b 64K -e 1M -f 16 --pattern pair --outstanding 4";
+  for (const auto& [option, said] :
+       {std::pair("", ", 4 buffer(s)"), std::pair(" --buffers 1", ", 1 buffer(s)"),
+        std::pair(" --buffers 9", ", 9 buffer(s)")}) {
+    const Json report = report_of("sendrecv_perf", command + option);
+    expect_right(report);
+    EXPECT_THAT(report["config"]["transport"].get<std::string>(), HasSubstr(said));
+  }
+}
+
 // Tables of others: one version only, null for what is optional, few requests, some refused.
 TEST(ForeignPlugin, PointToPointAndRings_AreRight) {
   for (const std::string version : {"6", "9"}) {
