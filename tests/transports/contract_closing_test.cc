@@ -57,19 +57,27 @@ class Closing : public Contract {
   // A link with messages under way from `from` to `to`, of which every other one is awaited.
   Link link_with_posts(const Pages& out, const Pages& in, const Moment& moment) {
     Link link = connect_link();
-    const auto [count, bytes] = moment.batch;
-    for (std::uint64_t i = 0; i < count; i += 2) {
-      const ReceiveBuffer buffer{in.span().data() + i * bytes, bytes, i, {}};
-      EXPECT_TRUE(link.to.connection->post_receive({&buffer, 1}, next_++).ok());
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Status posted =
-          link.from.connection->post_send(out.span().data() + i * bytes, bytes, i, {}, next_++);
-      EXPECT_TRUE(posted.ok() || posted.is_would_block());
-    }
+    post_receives(link, in, moment.batch, 2);
+    post_sends(link, out, moment.batch);
     for (int i = 0; i < moment.sender_rounds; ++i) poll(*left_);
     for (int i = 0; i < moment.receiver_rounds; ++i) poll(*right_);
     return link;
+  }
+
+  void post_sends(Link& link, const Pages& out, const Batch& batch) {
+    for (std::uint64_t i = 0; i < batch.count; ++i) {
+      const std::byte* data = out.span().data() + i * batch.bytes;
+      const Status posted = link.from.connection->post_send(data, batch.bytes, i, {}, next_++);
+      EXPECT_TRUE(posted.ok() || posted.is_would_block());
+    }
+  }
+
+  void post_receives(Link& link, const Pages& in, const Batch& batch, std::uint64_t step) {
+    for (std::uint64_t i = 0; i < batch.count; i += step) {
+      const ReceiveBuffer buffer{in.span().data() + i * batch.bytes, batch.bytes, i, {}};
+      const Status posted = link.to.connection->post_receive({&buffer, 1}, next_++);
+      EXPECT_TRUE(posted.ok() || posted.is_would_block());
+    }
   }
 
   static void poll(Endpoint& endpoint) {
@@ -103,6 +111,23 @@ TEST_P(Closing, ReceiverWithPostsUnderWay_ItsMemoryIsLeftAlone) {
   for (const Moment& moment : moments()) {
     const Pages out(moment.batch.total()), in(moment.batch.total());
     Link link = link_with_posts(out, in, moment);
+    link.to.connection.reset();
+    in.revoke();
+    expect_peer_lost(link.from);
+    link.from.connection.reset();
+    out.revoke();
+    for (int i = 0; i < 4; ++i) poll_once();
+  }
+}
+
+// The receiver begins to take messages that are there, and ends before it has them.
+TEST_P(Closing, RightAfterThePostsForWaitingMessages_TheirMemoryIsLeftAlone) {
+  for (const Batch& batch : kBatches) {
+    const Pages out(batch.total()), in(batch.total());
+    Link link = connect_link();
+    post_sends(link, out, batch);
+    for (int i = 0; i < 50; ++i) poll_once();
+    post_receives(link, in, batch, 1);
     link.to.connection.reset();
     in.revoke();
     expect_peer_lost(link.from);

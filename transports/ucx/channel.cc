@@ -138,10 +138,26 @@ void Channel::begin_closing(std::uint32_t flags) {
   }
 }
 
+// What reads of shared memory were begun: UCX 1.13 ends the process when a worker is destroyed
+// under them. They need nobody but this side; what does need the peer makes no progress here, and
+// stays.
+void Channel::finish_reads() {
+  constexpr int kIdleRounds = 4;
+  int idle = 0;
+  for (int round = 0; round < kLastRounds && idle < kIdleRounds; ++round) {
+    const std::size_t before = receiver_.in_flight();
+    if (before == 0) return;
+    const bool moved = own_worker_->progress();
+    idle = moved || receiver_.in_flight() < before ? 0 : idle + 1;
+  }
+}
+
 void Channel::abort() {
   if (worker() == nullptr) return;
+  receiver_.stop();
   receiver_.refuse_waiting();
   if (watching_ == Watching::by_control) {
+    finish_reads();
     abandon();
     own_worker_.reset();
   } else if (endpoint_ != nullptr && closing_ == nullptr) {

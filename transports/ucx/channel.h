@@ -82,6 +82,7 @@ class Channel {
   // Null once it is gone, and with it everything that UCX did for this channel.
   Worker* worker() const { return shares_ ? state_.shared_worker.get() : own_worker_.get(); }
   void begin_closing(std::uint32_t flags);
+  void finish_reads();
   static void peer_failed(void* channel, ucp_ep_h endpoint, ucs_status_t status);
 
   EndpointState& state_;
