@@ -18,6 +18,7 @@
 namespace thinwire {
 
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx, verbs };
+enum class ShmChoice : std::uint8_t { automatic, off };
 enum class FeedbackChoice : std::uint8_t { automatic, off, all };
 enum class IdentityChoice : std::uint8_t { profiler, buffer };
 enum class ScheduleChoice : std::uint8_t {
@@ -55,6 +56,7 @@ struct Config {
 
   // Network.
   TransportChoice transport = TransportChoice::automatic;  // THINWIRE_TRANSPORT
+  ShmChoice shm = ShmChoice::automatic;                    // THINWIRE_SHM
 
   // Topology.
   std::string hwloc_xml;     // THINWIRE_HWLOC_XML, "": the machine itself

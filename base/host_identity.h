@@ -17,4 +17,8 @@ struct HostIdentity {
 // three. Reads /proc.
 HostIdentity host_identity(std::string_view hostid);
 
+// Equal: processes that reach one another over loopback and local sockets, whatever NCCL_HOSTID
+// says. Of one boot and one network namespace; 0 where /proc does not tell. Reads /proc.
+std::uint64_t local_reach();
+
 }  // namespace thinwire

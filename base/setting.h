@@ -20,7 +20,8 @@ enum class Unit : std::uint8_t { none, bytes, seconds };
 using SettingField =
     std::variant<std::int64_t Config::*, std::string Config::*, FeedbackChoice Config::*,
                  IdentityChoice Config::*, ScheduleChoice Config::*, TransportChoice Config::*,
-                 ChecksumChoice Config::*, AddressFamily Config::*, GridShape Config::*>;
+                 ShmChoice Config::*, ChecksumChoice Config::*, AddressFamily Config::*,
+                 GridShape Config::*>;
 
 struct Setting {
   std::string_view section;

@@ -11,6 +11,7 @@
 namespace thinwire {
 
 inline constexpr std::array<std::string_view, 4> kTransportChoices{"auto", "tcp", "ucx", "verbs"};
+inline constexpr std::array<std::string_view, 2> kShmChoices{"auto", "off"};
 inline constexpr std::array<std::string_view, 2> kChecksumChoices{"header", "full"};
 inline constexpr std::array<std::string_view, 3> kFamilyChoices{"any", "AF_INET", "AF_INET6"};
 
@@ -24,6 +25,14 @@ inline constexpr std::array kNetworkSettings{
                     "its own variables configure it, with TCP for set-up and errors. verbs: RDMA "
                     "over InfiniBand or RoCE (libibverbs.so.1), with TCP for set-up and errors. "
                     "auto: tcp."},
+    Setting{.section = "Network",
+            .name = "THINWIRE_SHM",
+            .field = &Config::shm,
+            .choices = kShmChoices,
+            .agreed = true,
+            .help = "Shared memory between the ranks of a collective group that run on one host "
+                    "(NCCL_HOSTID overrides which do). auto: where it can be shared, else the "
+                    "network, with a warning. off: always the network."},
     Setting{.section = "Topology",
             .name = "THINWIRE_HWLOC_XML",
             .field = &Config::hwloc_xml,

@@ -30,6 +30,7 @@ typedef struct thinwire_counters_v1 {
   uint64_t tensors_identified;
   uint64_t tensors_unidentified;
   uint64_t identities_switched_off;
+  uint64_t near_bytes; /* messages' bytes between ranks of one host, not among those above */
 } thinwire_counters_v1_t;
 
 /* Fills *counters up to counters->size bytes (a later library may know more). Returns 0, or -1 if

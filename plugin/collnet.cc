@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
-#include "base/host_identity.h"
-#include "plugin/agreement.h"
+#include "plugin/coll_connect.h"
 #include "plugin/engine_options.h"
 #include "plugin/group_links.h"
 #include "plugin/memory.h"
@@ -59,10 +57,8 @@ std::vector<std::size_t> window_pieces(int ranks, std::size_t bytes_per_rank, st
 CollComm::CollComm(Plugin& plugin, std::unique_ptr<transports::Endpoint> endpoint)
     : Object(ObjectKind::coll_comm),
       plugin_(plugin),
-      endpoint_(std::move(endpoint)),
-      requests_(kMaxCollRequests) {
-  plugin_.add_source(this, [this] { return counters(); });
-}
+      endpoint_(std::make_unique<JointEndpoint>(std::move(endpoint))),
+      requests_(kMaxCollRequests) {}
 
 CollComm::~CollComm() {
   plugin_.workers().remove(this);
@@ -72,77 +68,12 @@ CollComm::~CollComm() {
 
 namespace {
 
-// How the time allowed for connecting is spent, so that a rank which misses another still has time
-// to tell the rest.
-struct Schedule {
-  std::int64_t start_ns;
-  std::int64_t budget_ns;
-  std::int64_t at(double fraction) const {
-    return start_ns + static_cast<std::int64_t>(static_cast<double>(budget_ns) * fraction);
-  }
-};
-
-// One phase: make the links, then agree on how that went.
-Verdict connect_phase(GroupLinks& links, int round, std::span<const int> peers,
-                      const std::string& settings, const Whereabouts& place,
-                      const Schedule& schedule, double begin, double length) {
-  Ballot mine;
-  mine.settings[settings] = {links.rank()};
-  mine.places[links.rank()] = place;
-  const std::string failures = links.establish(peers, schedule.at(begin + length * 0.6));
-  if (!failures.empty()) mine.failures.emplace(links.rank(), "cannot reach " + failures);
-  return agree(
-      links, round, mine,
-      {.ballots_ns = schedule.at(begin + length * 0.8), .verdict_ns = schedule.at(begin + length)});
-}
-
 std::string poisoned_ranks(const std::vector<transports::Handle>& handles) {
   std::string ranks;
   for (std::size_t rank = 0; rank < handles.size(); ++rank) {
     if (is_poison(handles[rank])) ranks += " " + std::to_string(rank);
   }
   return ranks;
-}
-
-Whereabouts whereabouts(const Plugin& plugin) {
-  const HostIdentity host = host_identity(plugin.config().hostid);
-  const std::optional<int> leaf =
-      plugin.cluster().leaf_of(host.name.substr(0, host.name.find('/')));
-  return {host.hash, leaf ? static_cast<std::uint32_t>(*leaf) + 1 : 0};
-}
-
-// Racks are numbered as in the cluster file, which has to be the same for all.
-std::string cluster_text(const topology::ClusterView& cluster) {
-  return "contents of THINWIRE_CLUSTER_FILE=" + std::to_string(cluster.digest()) + "\n";
-}
-
-collectives::Layout layout_of(const std::vector<Whereabouts>& places) {
-  std::vector<std::uint64_t> hosts;
-  std::vector<std::uint64_t> racks;
-  for (const Whereabouts& place : places) {
-    hosts.push_back(place.host);
-    racks.push_back(place.rack);
-  }
-  return collectives::make_layout(hosts, racks);
-}
-
-// The tree's links do not depend on the settings that are being compared over it; the Plans' do.
-// Completes `options` with what the ranks found out about one another.
-Verdict connect_all(GroupLinks& links, const Plugin& plugin, collectives::EngineOptions& options) {
-  const Schedule schedule{plugin.clock().now_ns(),
-                          plugin.config().connect_timeout_s * 1'000'000'000};
-  const std::string settings = settings_text(plugin.config()) + cluster_text(plugin.cluster());
-  const Whereabouts place = whereabouts(plugin);
-  const Verdict first = connect_phase(links, 0, tree_peers(links.rank(), links.ranks()), settings,
-                                      place, schedule, 0, 0.6);
-  if (first.code != Code::ok) return first;
-  options.layout = layout_of(first.places);
-  // Settings and hosts are the same for all by now, and so is what every rank finds.
-  if (const std::string misfit = grid_misfit(plugin.config(), options.layout); !misfit.empty()) {
-    return {Code::invalid_config, misfit};
-  }
-  const std::vector<int> peers = collectives::peers_needed(options, links.rank(), links.ranks());
-  return connect_phase(links, 1, peers, settings, place, schedule, 0.6, 0.4);
 }
 
 }  // namespace
@@ -164,15 +95,17 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
   const int ranks = static_cast<int>(handles.size());
   collectives::EngineOptions options = engine_options(plugin.config());
+  std::size_t near_links = 0;
   {
     GroupLinks links(*comm->endpoint_, *listener.listener(), std::move(handles), rank,
                      plugin.clock(), plugin.log());
-    const Verdict verdict = connect_all(links, plugin, options);
+    const Verdict verdict = connect_group(links, *comm->endpoint_, plugin, options);
     if (verdict.code != Code::ok) {
       THINWIRE_WARN(plugin.log(), "CollNet connect refused on all %d ranks: %s", ranks,
                     verdict.text.c_str());
       return Status(verdict.code, "CollNet connect refused");
     }
+    near_links = links.replaced();
     comm->links_ = links.take_links();
   }
   comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
@@ -181,10 +114,13 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   auto engine = collectives::Engine::create(options, comm->group_, plugin.log());
   if (!engine.ok()) return alone(engine.status());
   comm->engine_ = std::move(engine).value();
+  plugin.add_source(comm.get(), [raw = comm.get()] { return raw->counters(); });
   plugin.workers().add(
       comm.get(), [raw = comm.get()] { return raw->progress(); }, listener.device());
-  THINWIRE_INFO(plugin.log(), "CollNet group of %d ranks on %d hosts connected, this is rank %d",
-                ranks, options.layout.hosts(), rank);
+  THINWIRE_INFO(plugin.log(),
+                "CollNet group of %d ranks on %d hosts connected, this is rank %d; %zu links "
+                "through shared memory",
+                ranks, options.layout.hosts(), rank, near_links);
   return comm;
 }
 

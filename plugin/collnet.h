@@ -14,6 +14,7 @@
 #include "collectives/engine.h"
 #include "plugin/compress_check.h"
 #include "plugin/core.h"
+#include "plugin/joint_endpoint.h"
 #include "plugin/object.h"
 #include "plugin/plugin.h"
 #include "plugin/profiler.h"
@@ -107,7 +108,7 @@ class CollComm final : public Object {
 
   Plugin& plugin_;
   std::mutex mutex_;
-  std::unique_ptr<transports::Endpoint> endpoint_;
+  const std::unique_ptr<JointEndpoint> endpoint_;
   collectives::Group group_;
   std::unique_ptr<collectives::Engine> engine_;
   // Destroyed before the engine, whose staging they may be writing to.

@@ -89,6 +89,7 @@ thinwire_counters_v1_t core_counters() {
   out.tensors_identified = identities.identified;
   out.tensors_unidentified = identities.unidentified;
   out.identities_switched_off = identities.switched_off;
+  out.near_bytes = moved.near_bytes;
   return out;
 }
 

@@ -11,6 +11,7 @@ inline Counters& operator+=(Counters& sum, const Counters& more) {
   sum.messages_sent += more.messages_sent;
   sum.unexpected_bytes += more.unexpected_bytes;
   sum.strangers_refused += more.strangers_refused;
+  sum.near_bytes += more.near_bytes;
   return sum;
 }
 

@@ -106,6 +106,11 @@ std::string GroupLinks::establish(std::span<const int> peers, std::int64_t deadl
   return failures;
 }
 
+void GroupLinks::replace(int peer, std::unique_ptr<transports::Connection> link) {
+  auto& place = links_[static_cast<std::size_t>(peer)];
+  replaced_.push_back(std::exchange(place, std::move(link)));
+}
+
 Status GroupLinks::wait_for(std::uint64_t cookie, std::int64_t deadline_ns, std::size_t* bytes) {
   while (true) {
     std::array<transports::Completion, 4> completions;

@@ -38,8 +38,16 @@ class GroupLinks {
   Status send(int peer, std::uint64_t tag, const std::string& message, std::int64_t deadline_ns);
   Result<std::string> receive(int peer, std::uint64_t tag, std::int64_t deadline_ns);
 
+  // `link` takes the place of the one to `peer`, on which messages may still be under way: that one
+  // stays until take_links().
+  void replace(int peer, std::unique_ptr<transports::Connection> link);
+  std::size_t replaced() const { return replaced_.size(); }
+
   // Index = rank; null where there is no link. Empties this object.
-  std::vector<std::unique_ptr<transports::Connection>> take_links() { return std::move(links_); }
+  std::vector<std::unique_ptr<transports::Connection>> take_links() {
+    replaced_.clear();
+    return std::move(links_);
+  }
 
  private:
   std::string dial(int peer);
@@ -58,6 +66,7 @@ class GroupLinks {
   // Declared before the links: a post that is still outstanding refers to one of these.
   std::vector<std::unique_ptr<std::string>> buffers_;
   std::vector<std::unique_ptr<transports::Connection>> links_;
+  std::vector<std::unique_ptr<transports::Connection>> replaced_;
 };
 
 }  // namespace thinwire::plugin

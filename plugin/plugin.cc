@@ -41,6 +41,7 @@ Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
   }
   std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
   plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);
+  plugin->near_transport_ = make_near_transport(plugin->config_, log, plugin->clock_);
   if (const Status found = plugin->find_places(); !found.ok()) return found;
   if (const Status found = plugin->find_devices(); !found.ok()) return found;
   if (const Status started = plugin->start_workers(); !started.ok()) return started;
@@ -96,6 +97,20 @@ Result<std::unique_ptr<transports::Endpoint>> Plugin::open(int device) {
     return Status(Code::invalid_argument, "no such device", device);
   }
   return transport_->open(devices_[static_cast<std::size_t>(device)].transport_index);
+}
+
+std::unique_ptr<transports::Endpoint> Plugin::open_near() {
+  const std::lock_guard lock(near_mutex_);
+  if (near_transport_ == nullptr) return nullptr;
+  auto devices = near_transport_->probe();
+  Status status = devices.status();
+  if (status.ok()) {
+    auto endpoint = near_transport_->open(0);
+    if (endpoint.ok()) return std::move(endpoint).value();
+    status = endpoint.status();
+  }
+  THINWIRE_WARN(log_, "no shared memory between the ranks of this host: %s", status.text());
+  return nullptr;
 }
 
 void Plugin::add_source(const void* owner, CounterSource counters) {

@@ -40,6 +40,8 @@ class Plugin {
   const topology::ClusterView& cluster() const { return cluster_; }  // this rank's own file
   // An Endpoint of the transport; `device` indexes devices().
   Result<std::unique_ptr<transports::Endpoint>> open(int device);
+  // An Endpoint for links within this host; null, and a warning, where there is none to be had.
+  std::unique_ptr<transports::Endpoint> open_near();
   Workers& workers() { return *workers_; }
   PendingConnects& pending_connects() { return *pending_connects_; }
 
@@ -60,6 +62,8 @@ class Plugin {
   Config config_;
   SteadyClock clock_;
   std::unique_ptr<transports::Transport> transport_;
+  std::mutex near_mutex_;
+  std::unique_ptr<transports::Transport> near_transport_;  // null: switched off
   topology::Topology topology_;
   topology::ClusterView cluster_;
   std::vector<Device> devices_;

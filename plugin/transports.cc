@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "transports/shm/shm_transport.h"
 #include "transports/tcp/tcp_transport.h"
 #include "transports/ucx/ucx_transport.h"
 #include "transports/verbs/verbs_transport.h"
@@ -46,6 +47,16 @@ std::unique_ptr<Transport> make_transport(const Config& config, const Log& log,
       break;
   }
   return std::make_unique<transports::tcp::TcpTransport>(config, log, clock);
+}
+
+std::unique_ptr<Transport> make_near_transport(const Config& config, const Log& log,
+                                               const Clock& clock) {
+  if (config.shm == ShmChoice::off) return nullptr;
+  Config loopback = config;
+  loopback.socket_ifname = "=lo";
+  loopback.socket_family = AddressFamily::any;
+  loopback.tcp_streams = 1;
+  return std::make_unique<OverTcp<transports::shm::ShmTransport>>(loopback, log, clock);
 }
 
 }  // namespace thinwire::plugin

@@ -16,4 +16,9 @@ namespace thinwire::plugin {
 std::unique_ptr<transports::Transport> make_transport(const Config& config, const Log& log,
                                                       const Clock& clock);
 
+// The transport between ranks of one host: shared memory, with TCP on the loopback interface for
+// set-up. Null where THINWIRE_SHM says so. `log` and `clock` outlive it.
+std::unique_ptr<transports::Transport> make_near_transport(const Config& config, const Log& log,
+                                                           const Clock& clock);
+
 }  // namespace thinwire::plugin

@@ -76,6 +76,7 @@ struct Counters {
   std::uint64_t messages_sent = 0;
   std::uint64_t unexpected_bytes = 0;   // arrived before their receive was posted, copied once more
   std::uint64_t strangers_refused = 0;  // connections to a listener without its token
+  std::uint64_t near_bytes = 0;  // of an Endpoint of two kinds: payload that stayed within the host
 };
 
 // A reliable, bidirectional link to one peer. Messages match receives by tag, first sent to first

@@ -303,15 +303,15 @@ static_assert(
 
 namespace counters_v1 {
 using T = thinwire_counters_v1_t;
-static_assert(sizeof(T) == 128);
+static_assert(sizeof(T) == 136);
 static_assert(same({offsetof(T, size), offsetof(T, version), offsetof(T, reserved),
                     offsetof(T, bytes_sent), offsetof(T, payload_sent), offsetof(T, messages_sent),
                     offsetof(T, unexpected_bytes), offsetof(T, strangers_refused),
                     offsetof(T, sends), offsetof(T, receives), offsetof(T, all_reduces),
                     offsetof(T, all_gathers), offsetof(T, reduce_scatters), offsetof(T, flushes),
                     offsetof(T, tensors_identified), offsetof(T, tensors_unidentified),
-                    offsetof(T, identities_switched_off)},
-                   {0, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120}));
+                    offsetof(T, identities_switched_off), offsetof(T, near_bytes)},
+                   {0, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128}));
 }  // namespace counters_v1
 
 // Later versions that are an earlier one under a new name.

@@ -185,7 +185,7 @@ TEST(Config, AgreedSettings_ListTheMarkedOnesInTableOrder) {
               ::testing::ElementsAre("THINWIRE_COMPRESS=fp16", "THINWIRE_COMPRESS_MIN_BYTES=16384",
                                      "THINWIRE_SCHEDULE=auto", "THINWIRE_GRID=auto",
                                      "THINWIRE_PIECE_BYTES=131072", "THINWIRE_COMPRESS_CHECK=0",
-                                     "THINWIRE_TRANSPORT=auto"));
+                                     "THINWIRE_TRANSPORT=auto", "THINWIRE_SHM=auto"));
 }
 
 TEST(Config, Grid_IsNumbersWithAnXBetween) {
