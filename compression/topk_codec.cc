@@ -213,7 +213,7 @@ class StreamedOutput {
 };
 
 // From here on a piece is streamed: shorter ones are likely to be read from the cache.
-constexpr std::size_t kStreamedBytes = std::size_t{256} << 10;
+constexpr std::size_t kStreamedBytes = std::size_t{512} << 10;
 
 }  // namespace
 

@@ -128,27 +128,32 @@ void TopkCandidates::add(std::size_t first, std::span<const std::uint16_t> indic
 }
 
 // Where the limit is zero, magnitudes of all sizes follow.
-TopkCensus::TopkCensus(TopkSource& source, std::uint32_t low, TopkCandidates& candidates)
-    : low_(low), shift_(low == 0 ? kTopShift : kCensusShift) {
+TopkCensus::TopkCensus(TopkSource& source, std::uint32_t low, bool spread,
+                       TopkCandidates& candidates)
+    : low_(low), shift_(low == 0 ? kTopShift : kCensusShift), spread_(spread) {
   std::array<std::uint64_t, kCensusElements / 64> bitmap;
   std::array<std::uint16_t, kCensusElements + 2> marked;  // extract() may write two more
-  std::size_t non_finite = 0;
   candidates.clear();
   for (std::size_t first = 0; first < source.count(); first += kCensusElements) {
     const std::size_t n = std::min(kCensusElements, source.count() - first);
     const std::size_t chosen = source.mark(first, n, low, bitmap.data());
     kernels().extract(bitmap.data(), (n + 63) / 64, marked.data());
-    for (std::size_t j = 0; j < chosen; ++j) {
-      const std::uint32_t bits = magnitude_bits(source.at(first + marked[j]));
-      non_finite += bits >= kInfinityBits ? 1 : 0;
-      const std::size_t bin = std::min<std::size_t>((bits - low - 1) >> shift_, kBins - 1);
-      used_ = std::max(used_, bin + 1);
-      ++bins_[bin];
-    }
+    if (spread) count_spread(source, first, {marked.data(), chosen});
     candidates.add(first, {marked.data(), chosen});
     count_ += chosen;
   }
-  if (non_finite == 0) source.set_finite();
+  if (spread && non_finite_ == 0) source.set_finite();
+}
+
+void TopkCensus::count_spread(TopkSource& source, std::size_t first,
+                              std::span<const std::uint16_t> indices) {
+  for (const std::uint16_t index : indices) {
+    const std::uint32_t bits = magnitude_bits(source.at(first + index));
+    non_finite_ += bits >= kInfinityBits ? 1 : 0;
+    const std::size_t bin = std::min<std::size_t>((bits - low_ - 1) >> shift_, kBins - 1);
+    used_ = std::max(used_, bin + 1);
+    ++bins_[bin];
+  }
 }
 
 std::array<TopkCensus::Step, 2> TopkCensus::steps_around(std::size_t wanted) const {
@@ -165,6 +170,10 @@ std::array<TopkCensus::Step, 2> TopkCensus::steps_around(std::size_t wanted) con
 
 std::optional<std::uint32_t> TopkCensus::limit_for(std::size_t wanted) const {
   const std::size_t least = topk_least(wanted), most = topk_most(wanted);
+  if (!spread_) {
+    const bool fits = count_ <= most && (count_ >= least || low_ == 0);
+    return fits ? std::optional(low_) : std::nullopt;
+  }
   const auto [fewer, more] = steps_around(wanted);
   if (low_ == 0 && count_ <= wanted) return 0;
   const bool fewer_are_nearer = more.count > wanted && wanted - fewer.count < more.count - wanted;
@@ -186,19 +195,23 @@ std::uint32_t TopkCensus::next_low(std::size_t wanted) const {
 std::optional<TopkCut> guessed_cut(TopkSource& source, std::size_t wanted, std::uint32_t* memory,
                                    std::byte* scratch, TopkCandidates& candidates) {
   constexpr int kAttempts = 3;
-  double target = kTopkCandidates * static_cast<double>(wanted);
   std::uint32_t remembered = memory == nullptr ? 0 : *memory;
+  // Without a memory to keep, a sample often hits the cut itself.
+  bool spread = memory != nullptr;
+  double target = static_cast<double>(wanted) * (spread ? kTopkCandidates : 1);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const bool sampled = remembered == 0 && source.count() > 0;
     const std::uint32_t low = sampled ? sampled_limit(source, target, scratch) : remembered;
-    const TopkCensus census(source, low, candidates);
+    const TopkCensus census(source, low, spread, candidates);
     if (const auto limit = census.limit_for(wanted)) {
       if (memory != nullptr) *memory = census.next_low(wanted);
       return TopkCut{*limit};
     }
     // Enough of them, but too many alike to tell apart: that takes an exact choice.
-    if (sampled && census.count() >= topk_least(wanted)) return std::nullopt;
+    if (sampled && spread && census.count() >= topk_least(wanted)) return std::nullopt;
     if (sampled) target *= target / static_cast<double>(census.count() + 1);
+    if (!spread) target *= kTopkCandidates;
+    spread = true;
     remembered = 0;
   }
   return std::nullopt;

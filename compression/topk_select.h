@@ -47,17 +47,17 @@ class TopkCandidates {
 // not be good, and one pass over the memory is enough.
 inline constexpr double kTopkCandidates = 1.5;
 
-// How the magnitudes above a low limit are spread; from one pass over the elements. Non-finite ones
-// count as the largest.
+// How many magnitudes are above a low limit, and if `spread` is wanted, how they are spread; from
+// one pass over the elements. Non-finite ones count as the largest.
 class TopkCensus {
  public:
-  TopkCensus(TopkSource& source, std::uint32_t low, TopkCandidates& candidates);
+  TopkCensus(TopkSource& source, std::uint32_t low, bool spread, TopkCandidates& candidates);
 
   std::size_t count() const { return count_; }
   // The limit that the number nearest to `wanted` exceed, to the census' resolution; nothing where
   // that is not within topk_least() and topk_most().
   std::optional<std::uint32_t> limit_for(std::size_t wanted) const;
-  // A limit to start from next time.
+  // A limit to start from next time; knows the spread.
   std::uint32_t next_low(std::size_t wanted) const;
 
  private:
@@ -67,11 +67,14 @@ class TopkCensus {
     std::uint32_t limit;
     std::size_t count;  // above
   };
+  void count_spread(TopkSource& source, std::size_t first, std::span<const std::uint16_t> indices);
   // The last step downwards before `wanted` are reached, and the one that reaches them.
   std::array<Step, 2> steps_around(std::size_t wanted) const;
 
   std::uint32_t low_;
   int shift_;
+  bool spread_;
+  std::size_t non_finite_ = 0;
   std::size_t count_ = 0;
   std::size_t used_ = 0;  // bins, from the first one on
   std::array<std::uint32_t, kBins> bins_{};
