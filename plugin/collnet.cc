@@ -110,7 +110,7 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   }
   comm->group_ = {rank, ranks, comm->endpoint_.get(), {}};
   for (const auto& link : comm->links_) comm->group_.connections.push_back(link.get());
-  options.numa_node = plugin.devices()[static_cast<std::size_t>(listener.device())].nic.numa_node;
+  options.numa_node = plugin.devices().find(listener.device())->nic.numa_node;
   auto engine = collectives::Engine::create(options, comm->group_, plugin.log());
   if (!engine.ok()) return alone(engine.status());
   comm->engine_ = std::move(engine).value();

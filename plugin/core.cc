@@ -1,6 +1,7 @@
 // The functions of core.h that concern neither table alone: contexts, devices, counters.
 #include "plugin/core.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -20,23 +21,23 @@ tw_nccl_result_t core_init(Table, void** ctx, std::uint64_t comm_id, int, tw_ncc
 
 tw_nccl_result_t core_finalize(Table, void* ctx) { return to_nccl(process().close_context(ctx)); }
 
-tw_nccl_result_t core_devices(Table, int* count) {
+tw_nccl_result_t core_devices(Table table, int* count) {
   const Plugin* plugin = process().plugin();
   if (plugin == nullptr || count == nullptr) return tw_nccl_internal_error;
-  *count = static_cast<int>(plugin->devices().size());
+  *count = plugin->devices().count(table);
   return tw_nccl_success;
 }
 
 tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
   Plugin* plugin = process().plugin();
   if (plugin == nullptr || properties == nullptr) return tw_nccl_internal_error;
-  const auto devices = plugin->devices();
-  if (dev < 0 || static_cast<std::size_t>(dev) >= devices.size()) {
-    THINWIRE_WARN(process().log(), "getProperties: device %d, have 0 to %zu", dev,
-                  devices.size() - 1);
+  const Device* device = plugin->devices().find(dev);
+  if (device == nullptr) {
+    THINWIRE_WARN(process().log(), "getProperties: device %d, have 0 to %d", dev,
+                  plugin->devices().last());
     return tw_nccl_internal_error;
   }
-  const NicInfo& nic = devices[static_cast<std::size_t>(dev)].nic;
+  const NicInfo& nic = device->nic;
   *properties = {
       .name = nic.name.c_str(),
       .pci_path = nic.pci_path.empty() ? nullptr : nic.pci_path.c_str(),
@@ -53,7 +54,10 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
       .max_coll_bytes = kMaxMessageBytes,
       .rail_id = tw_nccl_undefined,
       .plane_id = tw_nccl_undefined,
+      .member_count = static_cast<int>(device->members.size()),
+      .members = {},
   };
+  std::ranges::copy(device->members, properties->members.begin());
   return tw_nccl_success;
 }
 
@@ -68,6 +72,19 @@ tw_nccl_result_t core_threw() noexcept {
   } catch (...) {
   }
   return tw_nccl_internal_error;
+}
+
+tw_nccl_result_t core_make_vdevice(Table table, int count, const int* members, int limit,
+                                   int* dev) {
+  Plugin* plugin = process().plugin();
+  if (plugin == nullptr) return tw_nccl_internal_error;
+  if (count < 2 || count > limit) {
+    THINWIRE_WARN(process().log(), "makeVDevice: %d devices, accepted are 2 to %d", count, limit);
+    return tw_nccl_invalid_usage;
+  }
+  const auto made = plugin->devices().merge(table, {members, static_cast<std::size_t>(count)});
+  if (made.ok()) *dev = made.value();
+  return to_nccl(made.status());
 }
 
 thinwire_counters_v1_t core_counters() {

@@ -8,6 +8,7 @@
 // *request, which is always written (null: refused, call again).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,8 @@
 namespace thinwire::plugin {
 
 enum class Table { net, collnet };
+
+inline constexpr std::size_t kMaxDeviceMembers = 8;  // of a virtual device, in v12
 
 // Of one device, the same through both tables. The strings live as long as the library.
 struct Properties {
@@ -36,6 +39,8 @@ struct Properties {
   std::size_t max_coll_bytes;
   std::int16_t rail_id;
   std::int16_t plane_id;
+  int member_count;  // 0: not made of others
+  std::array<int, kMaxDeviceMembers> members;
 };
 
 // One piece of a window, in order (a scatter-gather element).
@@ -67,6 +72,9 @@ tw_nccl_result_t core_init(Table table, void** ctx, std::uint64_t comm_id, int t
 tw_nccl_result_t core_finalize(Table table, void* ctx);
 tw_nccl_result_t core_devices(Table table, int* count);
 tw_nccl_result_t core_properties(Table table, int dev, Properties* properties);
+// One device of `count` others (2..limit), whose index *dev becomes. ncclInvalidUsage: it cannot be;
+// NCCL then uses the others each by itself, unless the user asked for it (NCCL_NET_FORCE_MERGE).
+tw_nccl_result_t core_make_vdevice(Table table, int count, const int* members, int limit, int* dev);
 
 // Inside a handler of anything thrown: says what it was. Exhausted memory is ncclSystemError, all
 // else ncclInternalError.

@@ -14,6 +14,8 @@ struct Device {
   NicInfo nic;
   int transport_index = 0;  // in the transport's own order
   topology::CpuSet cores;   // the nearest; empty: unknown
+  // Of one that was made of others (DeviceTable): their indices. Empty: one of the transport's.
+  std::vector<int> members;
 };
 
 // By PCI address, so that equal hosts number their rails alike whatever the kernel's order; devices

@@ -10,9 +10,9 @@ Plugin* usable_plugin(int dev, const char* call) {
     THINWIRE_WARN(process().log(), "%s: called before init", call);
     return nullptr;
   }
-  if (dev < 0 || static_cast<std::size_t>(dev) >= plugin->devices().size()) {
-    THINWIRE_WARN(process().log(), "%s: device %d, have 0 to %zu", call, dev,
-                  plugin->devices().size() - 1);
+  if (plugin->devices().find(dev) == nullptr) {
+    THINWIRE_WARN(process().log(), "%s: device %d, have 0 to %d", call, dev,
+                  plugin->devices().last());
     return nullptr;
   }
   return plugin;

@@ -27,19 +27,22 @@ std::int64_t worker_idle_us(const Config& config) {
 
 }  // namespace
 
-Plugin::Plugin(const Log& log, Config config)
-    : log_(log), config_(std::move(config)), pending_connects_(new PendingConnects) {}
+Plugin::Plugin(const Log& log, Config config, Merges& merges)
+    : log_(log),
+      config_(std::move(config)),
+      merges_(merges),
+      pending_connects_(new PendingConnects) {}
 
 Plugin::~Plugin() = default;
 
-Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log) {
+Result<std::unique_ptr<Plugin>> Plugin::create(const Log& log, Merges& merges) {
   auto config = parse_config(process_environment(), log, compression::kSettingChecks);
   if (!config.ok()) return config.status();
   for (const std::string& rule : compression::idle_rules(config.value().compress)) {
     THINWIRE_WARN(log, "THINWIRE_COMPRESS: rule \"%s\" never applies: earlier rules match first",
                   rule.c_str());
   }
-  std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value()));
+  std::unique_ptr<Plugin> plugin(new Plugin(log, std::move(config).value(), merges));
   plugin->transport_ = make_transport(plugin->config_, log, plugin->clock_);
   plugin->near_transport_ = make_near_transport(plugin->config_, log, plugin->clock_);
   if (const Status found = plugin->find_places(); !found.ok()) return found;
@@ -63,7 +66,7 @@ Status Plugin::find_places() {
 
 Status Plugin::start_workers() {
   std::vector<topology::CpuSet> cores;
-  for (const Device& device : devices_) cores.push_back(device.cores);
+  for (int dev = 0; dev <= devices_->last(); ++dev) cores.push_back(devices_->find(dev)->cores);
   const int threads = worker_threads(config_);
   workers_ = std::make_unique<Workers>(threads, worker_idle_us(config_), cores);
   const Status started = workers_->started();
@@ -80,23 +83,21 @@ Status Plugin::find_devices() {
     THINWIRE_WARN(log_, "no usable network device: %s", found.status().text());
     return found.status();
   }
-  devices_ = place_devices(std::move(found).value(), topology_);
-  for (const auto& [nic, transport_index, cores] : devices_) {
+  std::vector<Device> devices = place_devices(std::move(found).value(), topology_);
+  for (const auto& [nic, transport_index, cores, members] : devices) {
     THINWIRE_INFO(log_, "device %s over %s: %d Mb/s, NUMA %d, %s", nic.name.c_str(),
                   std::string(transport_->name()).c_str(), nic.speed_mbps, nic.numa_node,
                   nic.reason.c_str());
   }
-  for (const std::string& line : gpu_lines(devices_, topology_)) {
+  for (const std::string& line : gpu_lines(devices, topology_)) {
     THINWIRE_INFO(log_, "%s", line.c_str());
   }
+  devices_ = std::make_unique<DeviceTable>(std::move(devices), *transport_, merges_, log_);
   return {};
 }
 
 Result<std::unique_ptr<transports::Endpoint>> Plugin::open(int device) {
-  if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) {
-    return Status(Code::invalid_argument, "no such device", device);
-  }
-  return transport_->open(devices_[static_cast<std::size_t>(device)].transport_index);
+  return devices_->open(device);
 }
 
 std::unique_ptr<transports::Endpoint> Plugin::open_near() {

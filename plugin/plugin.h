@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/nic_info.h"
 #include "base/status.h"
-#include "plugin/devices.h"
+#include "plugin/device_table.h"
 #include "plugin/workers.h"
 #include "topology/cluster_view.h"
 #include "topology/topology.h"
@@ -29,16 +29,17 @@ class Plugin {
   // Reads the configuration, the machine and the cluster file, finds the devices and logs which and
   // why. Fails with Code::invalid_config or Code::system_error (no device), logged. `log` outlives
   // the Plugin.
-  static Result<std::unique_ptr<Plugin>> create(const Log& log);
+  // `merges` outlives it too: the devices that NCCL has made before are made again.
+  static Result<std::unique_ptr<Plugin>> create(const Log& log, Merges& merges);
   ~Plugin();
 
   const Config& config() const { return config_; }
   const Log& log() const { return log_; }
   const Clock& clock() const { return clock_; }
-  std::span<const Device> devices() const { return devices_; }
+  DeviceTable& devices() const { return *devices_; }
   const topology::Topology& topology() const { return topology_; }
   const topology::ClusterView& cluster() const { return cluster_; }  // this rank's own file
-  // An Endpoint of the transport; `device` indexes devices().
+  // An Endpoint of the transport over one of devices().
   Result<std::unique_ptr<transports::Endpoint>> open(int device);
   // An Endpoint for links within this host; null, and a warning, where there is none to be had.
   std::unique_ptr<transports::Endpoint> open_near();
@@ -53,7 +54,7 @@ class Plugin {
   transports::Counters counters();
 
  private:
-  Plugin(const Log& log, Config config);
+  Plugin(const Log& log, Config config, Merges& merges);
   Status find_places();
   Status find_devices();
   Status start_workers();
@@ -66,7 +67,8 @@ class Plugin {
   std::unique_ptr<transports::Transport> near_transport_;  // null: switched off
   topology::Topology topology_;
   topology::ClusterView cluster_;
-  std::vector<Device> devices_;
+  Merges& merges_;
+  std::unique_ptr<DeviceTable> devices_;
   std::unique_ptr<Workers> workers_;
   std::mutex sources_mutex_;
   std::map<const void*, CounterSource> sources_;

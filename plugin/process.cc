@@ -53,7 +53,7 @@ Status Process::open_context(tw_nccl_logger_t logger, void** context, std::uint6
     log_.set_sink(log_through_nccl);
   }
   if (!plugin_) {
-    auto plugin = Plugin::create(log_);
+    auto plugin = Plugin::create(log_, merges_);
     if (!plugin.ok()) return plugin.status();
     plugin_ = std::move(plugin).value();
   }

@@ -62,6 +62,7 @@ class Process {
   Tallies tallies_{};
   Profiler* const profiler_;  // owned, but not destroyed while NCCL may still call it
   std::mutex mutex_;
+  Merges merges_;  // NCCL remembers them beyond the Plugin
   std::unique_ptr<Plugin> plugin_;
   transports::Counters past_;  // of Plugins that are gone
   bool default_context_ = false;

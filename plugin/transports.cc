@@ -25,6 +25,10 @@ class OverTcp final : public Transport {
   Result<std::unique_ptr<transports::Endpoint>> open(int device) override {
     return transport_.open(device);
   }
+  Status can_merge(std::span<const int> devices) override { return transport_.can_merge(devices); }
+  Result<std::unique_ptr<transports::Endpoint>> open_merged(std::span<const int> devices) override {
+    return transport_.open_merged(devices);
+  }
 
  private:
   transports::tcp::TcpTransport control_;

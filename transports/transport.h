@@ -23,6 +23,7 @@ namespace thinwire::transports {
 inline constexpr std::size_t kHandleBytes = 128;  // NCCL_NET_HANDLE_MAXSIZE
 inline constexpr std::size_t kMaxHelloBytes = 64;
 inline constexpr int kMaxGroupedReceives = 8;
+inline constexpr std::size_t kMaxMergedDevices = 8;
 
 inline constexpr std::uint32_t kHandleMagic = 0x49575754;  // "TWWI" in memory
 
@@ -159,6 +160,13 @@ class Transport {
 
   // `device` indexes probe()'s answer.
   virtual Result<std::unique_ptr<Endpoint>> open(int device) = 0;
+
+  // Whether open_merged() takes these devices, 2..kMaxMergedDevices different ones.
+  // Code::invalid_config: no, and why.
+  virtual Status can_merge(std::span<const int> devices);
+  // One Endpoint over several devices: its connections use all of them, and live while one of them
+  // does. Precondition: can_merge(devices).
+  virtual Result<std::unique_ptr<Endpoint>> open_merged(std::span<const int> devices);
 };
 
 }  // namespace thinwire::transports

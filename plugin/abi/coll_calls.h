@@ -73,8 +73,7 @@ inline tw_nccl_result_t coll_iflush_v6(void* comm, void* data, int bytes, void* 
   return coll_iflush(comm, data, static_cast<std::size_t>(bytes), mhandle, request);
 }
 
-// The entries that are the same in every version; the version's file sets the others. NIC merging
-// stays null.
+// The entries that are the same in every version; the version's file sets the others.
 template <class CollNet, class NetProperties>
 constexpr CollNet collnet_table() {
   CollNet table{};
@@ -89,6 +88,7 @@ constexpr CollNet collnet_table() {
   table.test = guarded<coll_test>;
   table.closeColl = guarded<coll_close>;
   table.closeListen = guarded<coll_close_listen>;
+  offer_merging<Table::collnet, CollNet, NetProperties>(table);
   return table;
 }
 

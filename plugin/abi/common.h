@@ -2,8 +2,11 @@
 // interface version that brought its signature. Called by NCCL's threads, through guarded<>.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <type_traits>
 
 #include "base/nccl_abi/net_v12.h"
 #include "plugin/abi/guard.h"
@@ -19,6 +22,17 @@ constexpr bool is_size(int bytes) { return bytes >= 0; }
 inline tw_nccl_result_t refuse(void** request) {
   *request = nullptr;
   return tw_nccl_internal_error;
+}
+
+// The devices that `dev` is made of, as far as the version has room for them.
+template <class Members>
+void fill_members(const Properties& source, int dev, Members* target) {
+  target->ndevs = 1;
+  target->devs[0] = dev;
+  if (source.member_count == 0) return;
+  const auto room = static_cast<int>(std::size(target->devs));
+  target->ndevs = std::min(source.member_count, room);
+  std::copy_n(source.members.begin(), target->ndevs, target->devs);
 }
 
 // Fills what the version's struct has; each field was brought by the version named.
@@ -43,8 +57,7 @@ void fill_properties(const Properties& source, int dev, Target* target) {
   }
   if constexpr (requires { target->vProps; }) {  // v9
     target->forceFlush = source.force_flush ? 1 : 0;
-    target->vProps.ndevs = 1;
-    target->vProps.devs[0] = dev;
+    fill_members(source, dev, &target->vProps);
     target->maxP2pBytes = source.max_p2p_bytes;
     target->maxCollBytes = source.max_coll_bytes;
   }
@@ -63,6 +76,22 @@ tw_nccl_result_t get_properties(int dev, Target* target) {
   const tw_nccl_result_t result = core_properties(kTable, dev, &properties);
   if (result == tw_nccl_success) fill_properties(properties, dev, target);
   return result;
+}
+
+template <Table kTable, class Members>
+tw_nccl_result_t make_vdevice_v9(int* dev, Members* members) {
+  if (dev == nullptr || members == nullptr) return tw_nccl_internal_error;
+  constexpr int kLimit = std::extent_v<decltype(members->devs)>;
+  return core_make_vdevice(kTable, members->ndevs, members->devs, kLimit, dev);
+}
+
+// Sets the entry where the version has it. It is never null: the transport is not known yet, and
+// NCCL goes on with single devices where a call is refused.
+template <Table kTable, class T, class NetProperties>
+constexpr void offer_merging(T& table) {
+  if constexpr (requires { table.makeVDevice; }) {
+    table.makeVDevice = guarded<make_vdevice_v9<kTable, decltype(NetProperties::vProps)>>;
+  }
 }
 
 template <Table kTable>

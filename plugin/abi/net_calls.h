@@ -110,7 +110,7 @@ inline tw_nccl_result_t net_set_attr_v11(void* ctx, tw_nccl_net_attr_v11_t* attr
 }
 
 // The entries that are the same in every version; the version's file sets the others. Device
-// offload and NIC merging stay null.
+// offload stays null.
 template <class Net, class NetProperties>
 constexpr Net net_table() {
   Net table{};
@@ -124,6 +124,7 @@ constexpr Net net_table() {
   table.closeSend = guarded<net_close_send>;
   table.closeRecv = guarded<net_close_recv>;
   table.closeListen = guarded<net_close_listen>;
+  offer_merging<Table::net, Net, NetProperties>(table);
   return table;
 }
 

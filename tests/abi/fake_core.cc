@@ -56,6 +56,17 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
   return record({.name = "properties", .count = dev});
 }
 tw_nccl_result_t core_threw() noexcept { return tw_nccl_system_error; }
+tw_nccl_result_t core_make_vdevice(Table table, int count, const int* members, int limit,
+                                   int* dev) {
+  fake::Call call{.name = table == Table::net ? "merge net" : "merge collnet",
+                  .count = count,
+                  .traffic_class = limit};
+  for (int i = 0; i < count; ++i) {
+    call.bytes[static_cast<std::size_t>(i)] = static_cast<std::size_t>(members[i]);
+  }
+  *dev = 12;
+  return record(std::move(call));
+}
 thinwire_counters_v1_t core_counters() {
   if (fake::core().throws) throw std::bad_alloc();
   return fake::core().counters;

@@ -67,7 +67,7 @@ std::size_t null_entries(const T& table) {
   return static_cast<std::size_t>(std::count(std::begin(entries), std::end(entries), nullptr));
 }
 
-TEST_F(Translation, NetTables_EveryVersion_OfferAllButOffloadAndMerging) {
+TEST_F(Translation, NetTables_EveryVersion_OfferAllButOffload) {
   for_each_net([](const auto& table) {
     std::size_t expected = 0;
     if constexpr (requires { table.getDeviceMr; }) {
@@ -75,23 +75,14 @@ TEST_F(Translation, NetTables_EveryVersion_OfferAllButOffloadAndMerging) {
       EXPECT_EQ(table.irecvConsumed, nullptr);
       expected += 2;
     }
-    if constexpr (requires { table.makeVDevice; }) {
-      EXPECT_EQ(table.makeVDevice, nullptr);
-      ++expected;
-    }
     EXPECT_EQ(null_entries(table), expected);
     EXPECT_STREQ(table.name, "Thinwire");
   });
 }
 
-TEST_F(Translation, CollNetTables_EveryVersion_OfferAllButMerging) {
+TEST_F(Translation, CollNetTables_EveryVersion_OfferEverything) {
   for_each_collnet([](const auto& table) {
-    std::size_t expected = 0;
-    if constexpr (requires { table.makeVDevice; }) {
-      EXPECT_EQ(table.makeVDevice, nullptr);
-      ++expected;
-    }
-    EXPECT_EQ(null_entries(table), expected);
+    EXPECT_EQ(null_entries(table), 0u);
     EXPECT_STREQ(table.name, "Thinwire");
   });
 }
@@ -148,9 +139,59 @@ TEST_F(Translation, Properties_EveryVersion_CarryEveryField) {
                              .max_p2p_bytes = std::size_t{1} << 40,
                              .max_coll_bytes = std::size_t{1} << 39,
                              .rail_id = 5,
-                             .plane_id = -1};
+                             .plane_id = -1,
+                             .member_count = 0,
+                             .members = {}};
   for_each_net([](const auto& table) { expect_properties(table.getProperties); });
   for_each_collnet([](const auto& table) { expect_properties(table.getProperties); });
+}
+
+// As many members as the version has room for.
+template <class T>
+void expect_members(tw_nccl_result_t (*get)(int, T*)) {
+  if constexpr (requires(T got) { got.vProps; }) {
+    T got{};
+    constexpr int kRoom = std::extent_v<decltype(got.vProps.devs)>;
+    ASSERT_EQ(get(9, &got), tw_nccl_success);
+    EXPECT_EQ(got.vProps.ndevs, std::min(5, kRoom));
+    EXPECT_EQ(got.vProps.devs[0], 3);
+    EXPECT_EQ(got.vProps.devs[1], 1);
+  }
+}
+
+TEST_F(Translation, Properties_OfAMergedDevice_NameItsMembers) {
+  fake::core().properties.member_count = 5;
+  fake::core().properties.members = {3, 1, 4, 0, 2};
+  for_each_net([](const auto& table) { expect_members(table.getProperties); });
+  for_each_collnet([](const auto& table) { expect_members(table.getProperties); });
+}
+
+template <class Members>
+void expect_merge(tw_nccl_result_t (*make)(int*, Members*), const char* name) {
+  Members members{};
+  members.ndevs = 3;
+  members.devs[0] = 7;
+  members.devs[2] = 5;
+  int dev = -1;
+  EXPECT_EQ(make(&dev, &members), tw_nccl_success);
+  EXPECT_EQ(dev, 12);
+  const fake::Call& call = fake::core().last;
+  EXPECT_EQ(call.name, name);
+  EXPECT_EQ(call.count, 3);
+  EXPECT_EQ(call.bytes[0], 7u);
+  EXPECT_EQ(call.bytes[2], 5u);
+  EXPECT_EQ(call.traffic_class, static_cast<int>(std::extent_v<decltype(members.devs)>));
+  EXPECT_EQ(make(nullptr, &members), tw_nccl_internal_error);
+  EXPECT_EQ(make(&dev, nullptr), tw_nccl_internal_error);
+}
+
+TEST_F(Translation, MakeVDevice_V9AndLater_PassesTheMembersAndTheVersionsLimit) {
+  for_each_net([](const auto& table) {
+    if constexpr (requires { table.makeVDevice; }) expect_merge(table.makeVDevice, "merge net");
+  });
+  for_each_collnet([](const auto& table) {
+    if constexpr (requires { table.makeVDevice; }) expect_merge(table.makeVDevice, "merge collnet");
+  });
 }
 
 TEST_F(Translation, Init_OldVersions_UseTheDefaultContext) {
