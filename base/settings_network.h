@@ -121,8 +121,10 @@ inline constexpr std::array kNetworkSettings{
             .field = &Config::verbs_queue_pairs,
             .minimum = 1,
             .maximum = 15,
-            .help = "Queue pairs for data per connection, beside one for messages. Writes of "
-                    "512 KiB and more are spread over them. The connecting side's value counts."},
+            .help =
+                "Queue pairs for data per connection, beside one for messages; rounded up to as "
+                "many for every port of a merged device. Messages of 512 KiB and more are "
+                "spread over them. The connecting side's value counts."},
     Setting{.section = "NCCL's own variables",
             .name = "NCCL_SOCKET_IFNAME",
             .field = &Config::socket_ifname,

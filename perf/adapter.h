@@ -2,6 +2,8 @@
 // signature that the table itself declares. Included by the adapters only.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -46,6 +48,20 @@ class Adapter : public Base {
       properties->max_collective_bytes = raw.maxCollBytes;
     }
     return result;
+  }
+
+  NcclResult merge(const std::vector<int>& devices, int* merged) override {
+    if constexpr (requires { table_->makeVDevice; }) {
+      decltype(PropertiesOf<decltype(Table::getProperties)>::type::vProps) members{};
+      if (table_->makeVDevice == nullptr || devices.size() > std::size(members.devs)) {
+        return tw_nccl_invalid_usage;
+      }
+      members.ndevs = static_cast<int>(devices.size());
+      std::copy(devices.begin(), devices.end(), members.devs);
+      return table_->makeVDevice(merged, &members);
+    } else {
+      return tw_nccl_invalid_usage;
+    }
   }
 
   NcclResult listen(int device, ListenHandle* handle, void** comm) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 #include <utility>
 
 namespace thinwire::perf {
@@ -106,6 +107,23 @@ std::vector<NetLink> connect_links(NetApi& net, int device, Peers peers, int cou
   return links;
 }
 
+namespace {
+
+// "a+b" names one device that is made of a and b.
+Device merge_devices(PluginApi& api, const std::string& wanted) {
+  std::vector<int> members;
+  std::istringstream names(wanted);
+  for (std::string name; std::getline(names, name, '+');) {
+    members.push_back(choose_device(api, name).index);
+  }
+  Device device;
+  nccl_check(api, api.merge(members, &device.index), "makeVDevice");
+  nccl_check(api, api.properties(device.index, &device.properties), "getProperties");
+  return device;
+}
+
+}  // namespace
+
 Device choose_device(PluginApi& api, const std::string& wanted) {
   int count = 0;
   nccl_check(api, api.devices(&count), "devices");
@@ -121,6 +139,7 @@ Device choose_device(PluginApi& api, const std::string& wanted) {
     if (wanted == std::to_string(index) || wanted == device.properties.name) return device;
     names += (names.empty() ? "" : ", ") + std::to_string(index) + " " + device.properties.name;
   }
+  if (wanted.find('+') != std::string::npos) return merge_devices(api, wanted);
   throw Failure(ExitCode::usage, "--device " + wanted + " is not there; accepted: " + names);
 }
 

@@ -116,7 +116,9 @@ void add_plugin(CLI::App& app, Options& o, Texts& t) {
   app.add_option("--interface", o.interface,
                  "use the plugin's newest table up to this version of NCCL's interface [12]")
       ->check(CLI::Range(6, 12));
-  app.add_option("--device", o.device, "device of the plugin: index or name [0]");
+  app.add_option(
+      "--device", o.device,
+      "device of the plugin: index or name, or several joined by + to use them as one [0]");
   Choices<Api> apis{{"net", Api::net}, {"nccl", Api::nccl}};
   if (o.collective != Collective::send_recv) apis.emplace_back("collnet", Api::collnet);
   add_choice(app, "--api", o.api, apis,

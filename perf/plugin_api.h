@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/nccl_abi/types.h"
 
@@ -42,6 +43,8 @@ class PluginApi {
   virtual NcclResult finalize() = 0;  // success where the table has none
   virtual NcclResult devices(int* count) = 0;
   virtual NcclResult properties(int device, DeviceProperties* properties) = 0;
+  // One device of several, as NCCL makes them; invalid_usage where the table has no such call.
+  virtual NcclResult merge(const std::vector<int>& devices, int* merged) = 0;
   virtual NcclResult listen(int device, ListenHandle* handle, void** listen_comm) = 0;
   virtual NcclResult close_listen(void* listen_comm) = 0;
   // Host memory; `comm` is a send, receive or collective comm.

@@ -72,8 +72,9 @@ tw_nccl_result_t core_init(Table table, void** ctx, std::uint64_t comm_id, int t
 tw_nccl_result_t core_finalize(Table table, void* ctx);
 tw_nccl_result_t core_devices(Table table, int* count);
 tw_nccl_result_t core_properties(Table table, int dev, Properties* properties);
-// One device of `count` others (2..limit), whose index *dev becomes. ncclInvalidUsage: it cannot be;
-// NCCL then uses the others each by itself, unless the user asked for it (NCCL_NET_FORCE_MERGE).
+// One device of `count` others (2..limit), whose index *dev becomes. ncclInvalidUsage: it cannot
+// be; NCCL then uses the others each by itself, unless the user asked for it
+// (NCCL_NET_FORCE_MERGE).
 tw_nccl_result_t core_make_vdevice(Table table, int count, const int* members, int limit, int* dev);
 
 // Inside a handler of anything thrown: says what it was. Exhausted memory is ncclSystemError, all

@@ -359,6 +359,7 @@ static int devices_rank(struct group* group, void* argument) {
     require_success(coll_properties(&driver, dev, &coll), "CollNet getProperties");
     require(memcmp(&net, &coll, sizeof net) == 0, "device %d differs between the tables", dev);
     require(net.name[0] != '\0' && net.speed_mbps > 0, "device %d has no name or speed", dev);
+    require(net.member_count == 1 && net.members[0] == dev, "vProps are not {1, {dev}}");
     require(net.pointer_support == tw_nccl_ptr_host, "ptrSupport %d", net.pointer_support);
     require(net.max_p2p_bytes > 0 && net.max_p2p_bytes <= tw_nccl_max_net_size_bytes &&
                 net.max_coll_bytes > 0 && net.max_coll_bytes <= tw_nccl_max_net_size_bytes,

@@ -84,10 +84,20 @@ void driver_load(struct driver* driver, const char* path, int version) {
     copy_slots(coll, 0, kCollIallreduce + 1, driver->coll);
     copy_slots(coll, kCollIallreduce + 1, kCollSlots - kCollIflush, driver->coll + kCollIflush);
   }
-  if (version == 11) {
+  if (version == 9) {
+    driver->net_merge = (any_function)((const tw_nccl_net_v9_t*)net)->makeVDevice;
+    driver->coll_merge = (any_function)((const tw_nccl_collnet_v9_t*)coll)->makeVDevice;
+  } else if (version == 10) {
+    driver->net_merge = (any_function)((const tw_nccl_net_v10_t*)net)->makeVDevice;
+    driver->coll_merge = (any_function)((const tw_nccl_collnet_v10_t*)coll)->makeVDevice;
+  } else if (version == 11) {
+    driver->net_merge = (any_function)((const tw_nccl_net_v11_t*)net)->makeVDevice;
+    driver->coll_merge = (any_function)((const tw_nccl_collnet_v11_t*)coll)->makeVDevice;
     driver->net_finalize = (any_function)((const tw_nccl_net_v11_t*)net)->finalize;
     driver->coll_finalize = (any_function)((const tw_nccl_collnet_v11_t*)coll)->finalize;
   } else if (version == 12) {
+    driver->net_merge = (any_function)((const tw_nccl_net_v12_t*)net)->makeVDevice;
+    driver->coll_merge = (any_function)((const tw_nccl_collnet_v12_t*)coll)->makeVDevice;
     driver->net_finalize = (any_function)((const tw_nccl_net_v12_t*)net)->finalize;
     driver->coll_finalize = (any_function)((const tw_nccl_collnet_v12_t*)coll)->finalize;
   }
@@ -148,6 +158,8 @@ static tw_nccl_result_t properties(any_function get, int version, int dev, struc
   device->pointer_support = got.v6.ptrSupport;
   device->max_p2p_bytes = (size_t)1 << 30;
   device->max_coll_bytes = (size_t)512 << 20;
+  device->member_count = 1;
+  device->members[0] = dev;
   if (version <= 7) {
     device->speed_mbps = got.v6.speed;
     device->max_receives = got.v6.maxRecvs;
@@ -157,7 +169,11 @@ static tw_nccl_result_t properties(any_function get, int version, int dev, struc
   } else {
     device->speed_mbps = got.v9.speed;
     device->max_receives = got.v9.maxRecvs;
-    require(got.v9.vProps.ndevs == 1 && got.v9.vProps.devs[0] == dev, "vProps are not {1, {dev}}");
+    device->member_count = got.v9.vProps.ndevs;
+    const int room = version == 12 ? tw_nccl_max_devs_per_nic_v12 : tw_nccl_max_devs_per_nic_v9;
+    require(device->member_count >= 1 && device->member_count <= room, "vProps of %d devices",
+            device->member_count);
+    memcpy(device->members, got.v12.vProps.devs, (size_t)device->member_count * sizeof(int));
     device->max_p2p_bytes = version == 12 ? got.v12.maxP2pBytes : got.v9.maxP2pBytes;
     device->max_coll_bytes = version == 12 ? got.v12.maxCollBytes : got.v9.maxCollBytes;
   }
@@ -178,6 +194,15 @@ tw_nccl_result_t net_devices(struct driver* driver, int* count) {
 
 tw_nccl_result_t coll_devices(struct driver* driver, int* count) {
   return ((tw_nccl_devices_v6_fn)driver->coll[kCollDevices])(count);
+}
+
+tw_nccl_result_t merge_devices(struct driver* driver, any_function make, int count,
+                               const int* members, int* dev) {
+  /* v9's struct is the beginning of v12's. */
+  tw_nccl_net_vdevice_props_v12_t props = {.ndevs = count};
+  memcpy(props.devs, members, sizeof props.devs);
+  require(driver->version >= 9 && make != NULL, "no makeVDevice");
+  return ((tw_nccl_make_vdevice_v12_fn)make)(dev, &props);
 }
 
 static tw_nccl_result_t listen_on(any_function listen, int version, void* context, int dev,

@@ -18,10 +18,15 @@ struct driver {
   any_function coll[kCollSlots];
   any_function net_finalize;
   any_function coll_finalize;
-  uint64_t comm_id; /* what init names the communicator from v11 on; 42 */
+  uint64_t comm_id;       /* what init names the communicator from v11 on; 42 */
+  int device;             /* that rings are opened on; 0 */
+  any_function net_merge; /* makeVDevice, from v9 on */
+  any_function coll_merge;
   void* net_context;
   void* coll_context;
 };
+
+enum { kMaxMembers = tw_nccl_max_devs_per_nic_v12 };
 
 struct device {
   char name[64];
@@ -31,6 +36,8 @@ struct device {
   int max_receives;
   size_t max_p2p_bytes;
   size_t max_coll_bytes;
+  int member_count; /* 1, itself, before v9 */
+  int members[kMaxMembers];
 };
 
 /* dlopen and dlsym, or fail(). */
@@ -46,6 +53,10 @@ tw_nccl_result_t net_devices(struct driver* driver, int* count);
 tw_nccl_result_t coll_devices(struct driver* driver, int* count);
 tw_nccl_result_t net_properties(struct driver* driver, int dev, struct device* device);
 tw_nccl_result_t coll_properties(struct driver* driver, int dev, struct device* device);
+
+/* makeVDevice of either table, from v9 on; at most kMaxMembers. */
+tw_nccl_result_t merge_devices(struct driver* driver, any_function make, int count,
+                               const int* members, int* dev);
 
 tw_nccl_result_t net_listen(struct driver* driver, int dev, void* handle, void** comm);
 tw_nccl_result_t net_connect(struct driver* driver, int dev, void* handle, void** comm);

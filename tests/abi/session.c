@@ -13,13 +13,13 @@ void ring_open(struct driver* driver, struct group* group, struct ring* ring) {
   char handle[tw_nccl_handle_bytes] = {0};
   char handles[kMaxRanks][tw_nccl_handle_bytes];
   memset(ring, 0, sizeof *ring);
-  require_success(net_listen(driver, 0, handle, &ring->listen), "listen");
+  require_success(net_listen(driver, driver->device, handle, &ring->listen), "listen");
   exchange(group, handle, sizeof handle, handles);
   const int next = (group->rank + 1) % group->ranks;
   const double deadline = seconds_now() + kDeadlineSeconds;
   while (ring->send == NULL || ring->receive == NULL) {
     if (ring->send == NULL) {
-      require_success(net_connect(driver, 0, handles[next], &ring->send), "connect");
+      require_success(net_connect(driver, driver->device, handles[next], &ring->send), "connect");
     }
     if (ring->receive == NULL) {
       require_success(net_accept(driver, ring->listen, &ring->receive), "accept");

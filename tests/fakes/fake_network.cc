@@ -35,11 +35,51 @@ void FakeNetwork::fail_send_after(int count, Loss loss, int times) {
   loss_ = loss;
 }
 
-void FakeNetwork::set_port(const std::string& hca, bool up) {
+FakeNetwork::Hca* FakeNetwork::find(const std::string& name) {
+  for (const auto& hca : hcas_) {
+    if (hca->options.name == name) return hca.get();
+  }
+  return nullptr;
+}
+
+void FakeNetwork::set_port_after(int count, const std::string& hca, bool up) {
+  const std::lock_guard lock(mutex_);
+  port_after_ = count;
+  port_name_ = hca;
+  port_up_ = up;
+}
+
+void FakeNetwork::set_wire(const std::string& hca, bool works) {
+  const std::lock_guard lock(mutex_);
+  find(hca)->wire = works;
+}
+
+void FakeNetwork::kill(const std::string& hca) {
+  const std::lock_guard lock(mutex_);
+  find(hca)->dead = true;
+  for (const auto& [number, qp] : queue_pairs_) {
+    if (qp->context->options->name == hca) fail_queue_pair(*qp, IBV_EVENT_COMM_EST);
+  }
+  for (FakeContext* context : contexts_) {
+    if (context->options->name == hca) raise_locked(*context, IBV_EVENT_DEVICE_FATAL);
+  }
+}
+
+std::uint64_t FakeNetwork::bytes_written(const std::string& hca) const {
   const std::lock_guard lock(mutex_);
   for (const auto& each : hcas_) {
-    if (each->options.name == hca) each->up = up;
+    if (each->options.name == hca) return each->written;
   }
+  return 0;
+}
+
+void FakeNetwork::set_port(const std::string& hca, bool up) {
+  const std::lock_guard lock(mutex_);
+  set_port_locked(hca, up);
+}
+
+void FakeNetwork::set_port_locked(const std::string& hca, bool up) {
+  find(hca)->up = up;
   for (FakeContext* context : contexts_) {
     if (context->options->name != hca) continue;
     raise_locked(*context, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
@@ -197,7 +237,7 @@ bool FakeNetwork::execute(FakeQp& qp) {
   std::vector<std::byte> bytes;
   if (const auto status = gather(qp, bytes); status != IBV_WC_SUCCESS) return end_with(status);
   FakeQp* peer = peer_of(qp);
-  if (peer == nullptr || !*qp.context->up || !*peer->context->up) {
+  if (peer == nullptr || !qp.context->works() || !peer->context->works()) {
     return end_with(IBV_WC_RETRY_EXC_ERR);
   }
   const FakeSend& send = qp.sends.front();
@@ -211,6 +251,7 @@ bool FakeNetwork::execute(FakeQp& qp) {
   const ibv_wc_status placed = place(send, *peer, bytes.size(), &target);
   if (placed != IBV_WC_SUCCESS) return end_with(placed);
   if (target != nullptr) std::memcpy(target, bytes.data(), bytes.size());
+  if (send.request.opcode != IBV_WR_SEND) qp.context->hca->written += bytes.size();
   if (takes_receive) {
     ibv_wc completion{};
     completion.opcode =

@@ -14,7 +14,8 @@ struct FakeContext {
   ibv_context native{};
   FakeNetwork* network = nullptr;
   const FakeHcaOptions* options = nullptr;
-  bool* up = nullptr;
+  FakeNetwork::Hca* hca = nullptr;
+  bool works() const { return hca->up && hca->wire && !hca->dead; }
   std::deque<ibv_event_type> events;
   int children = 0;
 };

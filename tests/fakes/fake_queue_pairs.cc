@@ -73,6 +73,10 @@ int copy_request(const FakeQp& qp, const ibv_send_wr& request, FakeSend& send) {
 ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) const {
   const std::lock_guard lock(n_.mutex_);
   auto* context = as<FakeContext>(pd->context);
+  if (context->hca->dead) {
+    errno = EIO;
+    return nullptr;
+  }
   if (attributes->qp_type != IBV_QPT_RC ||
       attributes->cap.max_inline_data > context->options->max_inline_bytes) {
     errno = EINVAL;
@@ -103,6 +107,7 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) const {
     n_.fail_queue_pair(*ours, IBV_EVENT_COMM_EST);
     return 0;
   }
+  if (ours->context->hca->dead) return EIO;
   const int error = change_state(*ours, *attributes, mask);
   // Whoever sent to it already goes on.
   if (error == 0) {
@@ -131,12 +136,16 @@ int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) cons
   auto* ours = as<FakeQp>(qp);
   for (ibv_send_wr* each = first; each != nullptr; each = each->next) {
     *bad = each;
+    if (ours->context->hca->dead) return EIO;
     if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_ERR) return EINVAL;
     if (ours->sends_posted - ours->sends_retired >= ours->cap.max_send_wr) return ENOMEM;
     FakeSend send;
     if (const int error = copy_request(*ours, *each, send); error != 0) return error;
     ++ours->sends_posted;
     ++n_.sends_;
+    if (n_.port_after_ >= 0 && n_.port_after_-- == 0) {
+      n_.set_port_locked(n_.port_name_, n_.port_up_);
+    }
     ours->sends.push_back(std::move(send));
   }
   n_.run(*ours);
@@ -148,6 +157,7 @@ int FakeVerbs::post_recv(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad) cons
   auto* ours = as<FakeQp>(qp);
   for (ibv_recv_wr* each = first; each != nullptr; each = each->next) {
     *bad = each;
+    if (ours->context->hca->dead) return EIO;
     if (qp->state == IBV_QPS_RESET) return EINVAL;
     if (ours->receives_posted - ours->receives_retired >= ours->cap.max_recv_wr) return ENOMEM;
     if (static_cast<std::uint32_t>(each->num_sge) > ours->cap.max_recv_sge) return EINVAL;

@@ -49,7 +49,7 @@ ibv_context* FakeVerbs::open_device(ibv_device* device) const {
   context->native.async_fd = event_descriptor();
   context->network = &n_;
   context->options = &hca->options;
-  context->up = &hca->up;
+  context->hca = hca;
   n_.contexts_.insert(context);
   n_.live_.insert(context);
   return &context->native;
@@ -79,7 +79,7 @@ int FakeVerbs::query_port(ibv_context* context, std::uint8_t port,
                           ibv_port_attr* attributes) const {
   if (port != 1) return EINVAL;
   const auto* ours = as<FakeContext>(context);
-  attributes->state = *ours->up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  attributes->state = ours->hca->up && !ours->hca->dead ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   attributes->max_mtu = attributes->active_mtu = ours->options->mtu;
   attributes->max_msg_sz = ours->options->max_message_bytes;
   attributes->link_layer = static_cast<std::uint8_t>(ours->options->link_layer);
@@ -111,6 +111,7 @@ int FakeVerbs::get_async_event(ibv_context* context, ibv_async_event* event) con
   auto* ours = as<FakeContext>(context);
   *event = {};
   event->event_type = ours->events.front();
+  event->element.port_num = 1;  // of events that are a port's
   ours->events.pop_front();
   return 0;
 }
@@ -143,6 +144,10 @@ ibv_mr* FakeVerbs::make_mr(ibv_pd* pd, void* address, std::size_t bytes, int acc
     return nullptr;
   }
   const std::lock_guard lock(n_.mutex_);
+  if (as<FakeContext>(pd->context)->hca->dead) {
+    errno = EIO;
+    return nullptr;
+  }
   auto* mr = new FakeMr;
   mr->native.context = pd->context;
   mr->native.pd = pd;

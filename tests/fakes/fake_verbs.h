@@ -51,6 +51,14 @@ class FakeNetwork {
   void fail_send_after(int count, Loss loss, int times = 1);
   // Everything that leaves from or for this device fails; its port reports it.
   void set_port(const std::string& hca, bool up);
+  // The same by itself, when `count` more sends of any queue pair are made.
+  void set_port_after(int count, const std::string& hca, bool up);
+  // The same, but the port reports nothing: a switch that forwards nothing.
+  void set_wire(const std::string& hca, bool works);
+  // The device reports that it failed, gives back what is posted, and refuses everything after.
+  void kill(const std::string& hca);
+  // Payload of RDMA writes that left from this device.
+  std::uint64_t bytes_written(const std::string& hca) const;
   // An event beside completions.
   void raise(const std::string& hca, ibv_event_type event);
 
@@ -63,13 +71,19 @@ class FakeNetwork {
  private:
   friend class FakeVerbs;
   friend struct FakeQp;
+  friend struct FakeContext;
 
   struct Hca {
     FakeHcaOptions options;
     ibv_device device{};
     bool up = true;
+    bool wire = true;
+    bool dead = false;
+    std::uint64_t written = 0;
   };
   Hca* find(const ibv_device* device);
+  Hca* find(const std::string& name);
+  void set_port_locked(const std::string& hca, bool up);
   // Moves what can be moved of this queue pair's sends.
   void run(FakeQp& qp);
   // False: it has to wait for its receive, or for its peer.
@@ -98,6 +112,9 @@ class FakeNetwork {
   int fail_after_ = -1;
   int fail_times_ = 0;
   Loss loss_ = Loss::packet;
+  int port_after_ = -1;
+  std::string port_name_;
+  bool port_up_ = false;
 };
 
 class FakeVerbs final : public transports::verbs::Api {

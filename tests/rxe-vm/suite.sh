@@ -96,6 +96,34 @@ step_flap() {
   echo "$(cat "$logs"/rank* | grep -c 'path .*: error') path failures"
 }
 
+# Two devices a rank, used as one; the link of one of them goes while the ranks work, and comes back
+# later. Nothing is wrong, and both devices of that rank carry again in the end.
+written() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"; }
+step_failover() {
+  local rank down="${devices[1]}" before
+  port=$((port + 1))
+  ranks=()
+  for rank in 0 1; do
+    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=$rank MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+      THINWIRE_PEER_TIMEOUT_S=60 NCCL_IB_TIMEOUT=14 NCCL_HOSTID="host$rank" \
+      NCCL_IB_HCA="=${devices[2 * rank]},${devices[2 * rank + 1]}" \
+      "$build/bin/all_reduce_perf" -b 1M -e 1M -n 40 -w 1 -c 40 -T 400 \
+      --device "${devices[2 * rank]}+${devices[2 * rank + 1]}" >"$logs/rank$rank" 2>&1 &
+    ranks+=($!)
+  done
+  sleep 12
+  ip link set port1 down
+  sleep 6
+  ip link set port1 up
+  sleep 6
+  before="$(written "$down")"
+  finish || return 1
+  grep -h ' goes on after ' "$logs"/rank* | sed 's/.*\(path [0-9]*\) .* goes on after/\1 after/' | sort -u
+  grep -q 'port is down' "$logs"/rank* || { echo "nothing noticed that the port was down"; return 1; }
+  grep -q ' goes on after ' "$logs"/rank* || { echo "no path went on elsewhere"; return 1; }
+  echo "$(($(written "$down") - before)) packets over $down since it is back"
+}
+
 # Throughput beside ib_write_bw's, in turns: 1 MiB, 8 outstanding, MB/s. Told, not judged: the
 # emulated processors are shared with whatever else the host does.
 write_bandwidth() {

@@ -22,6 +22,23 @@ Case fake_case(const char* name, const fakes::FakeHcaOptions& hca, std::int64_t 
           config};
 }
 
+// Device 0 made of the first `left` devices, device 1 of the others.
+Case merged_case(const char* name, int left, int right, std::int64_t queue_pairs) {
+  Case the_case = fake_case(name, {}, queue_pairs);
+  the_case.accepting_device = 1;
+  the_case.make = [left, right](const Config& config, const Log& log, const Clock& clock) {
+    std::vector<fakes::FakeHcaOptions> hcas;
+    std::vector<std::vector<int>> groups(2);
+    for (int i = 0; i < left + right; ++i) {
+      hcas.push_back({.name = "fake" + std::to_string(i),
+                      .address = "::ffff:10.0.0." + std::to_string(i + 1)});
+      groups[i < left ? 0 : 1].push_back(i);
+    }
+    return std::make_unique<FakeMergedTransport>(hcas, groups, config, log, clock);
+  };
+  return the_case;
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -30,6 +47,8 @@ std::vector<Case> cases() {
       fake_case("FakeInfiniBand", {.link_layer = IBV_LINK_LAYER_INFINIBAND}, 1),
       fake_case("FakeShortWrites",
                 {.mtu = IBV_MTU_1024, .max_message_bytes = 16 * 1024, .max_inline_bytes = 0}, 4),
+      merged_case("FakeTwoDevices", 2, 2, 2),
+      merged_case("FakeTwoDevicesToThree", 2, 3, 1),
   };
 }
 

@@ -29,12 +29,34 @@ class FakeNetworkTransport final : public Transport {
   std::string_view name() const override { return transport_->name(); }
   Result<std::vector<NicInfo>> probe() override { return transport_->probe(); }
   Result<std::unique_ptr<Endpoint>> open(int device) override { return transport_->open(device); }
+  Status can_merge(std::span<const int> devices) override { return transport_->can_merge(devices); }
+  Result<std::unique_ptr<Endpoint>> open_merged(std::span<const int> devices) override {
+    return transport_->open_merged(devices);
+  }
   fakes::FakeNetwork& network() { return network_; }
 
  private:
   fakes::FakeNetwork network_;
   tcp::TcpTransport control_;
   std::optional<verbs::VerbsTransport> transport_;
+};
+
+// The same where device i is made of the devices in groups[i].
+class FakeMergedTransport final : public Transport {
+ public:
+  FakeMergedTransport(const std::vector<fakes::FakeHcaOptions>& hcas,
+                      std::vector<std::vector<int>> groups, const Config& config, const Log& log,
+                      const Clock& clock)
+      : transport_(hcas, config, log, clock), groups_(std::move(groups)) {}
+  std::string_view name() const override { return transport_.name(); }
+  Result<std::vector<NicInfo>> probe() override { return transport_.probe(); }
+  Result<std::unique_ptr<Endpoint>> open(int device) override {
+    return transport_.open_merged(groups_[static_cast<std::size_t>(device)]);
+  }
+
+ private:
+  FakeNetworkTransport transport_;
+  const std::vector<std::vector<int>> groups_;
 };
 
 }  // namespace thinwire::transports::contract

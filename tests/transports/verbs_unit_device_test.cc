@@ -2,11 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <functional>
 #include <string>
 
-#include "tests/transports/contract.h"
-#include "tests/transports/verbs_fake.h"
+#include "tests/transports/verbs_link.h"
 #include "transports/verbs/registrations.h"
 
 namespace thinwire::transports::verbs {
@@ -17,25 +15,6 @@ using contract::pattern;
 using fakes::FakeHcaOptions;
 using fakes::Loss;
 using ::testing::HasSubstr;
-
-std::string last_warning;
-void keep_warning(LogLevel level, const char*, int, const char* message) {
-  if (level == LogLevel::warn) last_warning = message;
-}
-
-class VerbsDevice : public ::testing::Test {
- protected:
-  VerbsDevice() {
-    log_.set_sink(keep_warning);
-    config_.socket_ifname = "=lo";
-  }
-  std::unique_ptr<contract::FakeNetworkTransport> make(const std::vector<FakeHcaOptions>& hcas) {
-    return std::make_unique<contract::FakeNetworkTransport>(hcas, config_, log_, clock_);
-  }
-  Config config_;
-  Log log_;
-  SteadyClock clock_;
-};
 
 TEST_F(VerbsDevice, Probe_DescribesThePort) {
   const auto devices = make({{.name = "mlx5_0"}, {.name = "mlx5_1"}})->probe();
@@ -60,17 +39,20 @@ TEST_F(VerbsDevice, Probe_OfNothingUsable_SaysWhy) {
 // A Context with nothing above it.
 class VerbsMemory : public VerbsDevice {
  protected:
-  void open(const FakeHcaOptions& hca) {
-    network_ = std::make_unique<fakes::FakeNetwork>(std::vector{hca});
+  void open(const FakeHcaOptions& hca) { open_all({hca}); }
+  void open_all(const std::vector<FakeHcaOptions>& hcas) {
+    network_ = std::make_unique<fakes::FakeNetwork>(hcas);
     api_ = std::make_unique<fakes::FakeVerbs>(*network_);
     settings_ = std::make_unique<Settings>(Settings{config_, log_, clock_, *api_});
     const auto devices = find_devices(*settings_, "/nonexistent");
-    context_ = std::move(Context::open(*settings_, devices.value()[0]).value());
-    registrations_ = std::make_unique<Registrations>(*context_);
+    for (const Device& device : devices.value()) {
+      contexts_.push_back(std::move(Context::open(*settings_, device).value()));
+    }
+    registrations_ = std::make_unique<Registrations>(contexts_);
   }
   void TearDown() override {
     registrations_.reset();
-    context_.reset();
+    contexts_.clear();
     if (network_) {
       EXPECT_EQ(network_->live_objects(), 0);
     }
@@ -78,7 +60,7 @@ class VerbsMemory : public VerbsDevice {
   std::unique_ptr<fakes::FakeNetwork> network_;
   std::unique_ptr<fakes::FakeVerbs> api_;
   std::unique_ptr<Settings> settings_;
-  std::unique_ptr<Context> context_;
+  Contexts contexts_;
   std::unique_ptr<Registrations> registrations_;
 };
 
@@ -88,8 +70,8 @@ TEST_F(VerbsMemory, OverlappingKeys_ShareOneRegistrationUntilTheLastGoes) {
   const auto all = registrations_->add(memory, sizeof memory, MemoryKind::host);
   const auto part = registrations_->add(memory + 5000, 100, MemoryKind::host);
   EXPECT_EQ(network_->registrations_made(), 1);
-  EXPECT_EQ(registrations_->find(all.value())->local_key,
-            registrations_->find(part.value())->local_key);
+  EXPECT_EQ(registrations_->find(all.value())->local_keys,
+            registrations_->find(part.value())->local_keys);
   EXPECT_TRUE(registrations_->remove(all.value()).ok());
   EXPECT_EQ(registrations_->find(all.value()), nullptr);
   EXPECT_NE(registrations_->find(part.value()), nullptr);
@@ -97,6 +79,31 @@ TEST_F(VerbsMemory, OverlappingKeys_ShareOneRegistrationUntilTheLastGoes) {
   EXPECT_TRUE(registrations_->remove(part.value()).ok());
   EXPECT_EQ(registrations_->regions(), 0u);
   EXPECT_EQ(registrations_->remove(part.value()).code(), Code::invalid_argument);
+}
+
+TEST_F(VerbsMemory, OfSeveralDevices_IsRegisteredWithEachOne) {
+  open_all({{.name = "a"}, {.name = "b"}, {.name = "c"}});
+  std::byte memory[64];
+  const auto key = registrations_->add(memory, sizeof memory, MemoryKind::host);
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(network_->registrations_made(), 3);
+  const Keys keys = registrations_->find(key.value())->remote_keys;
+  EXPECT_NE(keys[0], keys[1]);
+  EXPECT_NE(keys[1], keys[2]);
+  EXPECT_EQ(keys[3], 0u);
+  EXPECT_TRUE(registrations_->remove(key.value()).ok());
+}
+
+TEST_F(VerbsMemory, OfADeviceThatFailed_IsRegisteredWithTheOthers) {
+  open_all({{.name = "a"}, {.name = "b"}});
+  std::byte memory[64];
+  network_->kill("b");
+  const auto key = registrations_->add(memory, sizeof memory, MemoryKind::host);
+  ASSERT_TRUE(key.ok());
+  EXPECT_NE(registrations_->find(key.value())->local_keys[0], 0u);
+  EXPECT_EQ(registrations_->find(key.value())->local_keys[1], 0u);
+  EXPECT_TRUE(contexts_[1]->is_dead());
+  EXPECT_TRUE(registrations_->remove(key.value()).ok());
 }
 
 TEST_F(VerbsMemory, NoBytes_NeedNoRegistration) {
@@ -125,40 +132,9 @@ TEST_F(VerbsMemory, DmaBuf_WhereTheDeviceCannot_SaysNotSupported) {
 }
 
 // Two endpoints of one device and a connection between them, over queue pairs that fail.
-class VerbsFailures : public VerbsDevice {
+class VerbsFailures : public VerbsLink {
  protected:
-  void connect() {
-    transport_ = make({FakeHcaOptions{}});
-    left_ = std::move(transport_->open(0).value());
-    right_ = std::move(transport_->open(0).value());
-    auto listener = std::move(right_->listen().value());
-    from_ = std::move(left_->connect(listener->handle(), {}).value());
-    ASSERT_TRUE(until([&] {
-      if (!to_) {
-        auto accepted = right_->try_accept(*listener);
-        if (accepted.ok()) to_ = std::move(accepted).value();
-      }
-      return to_ && from_->state().ok() && to_->state().ok();
-    }));
-  }
-  void TearDown() override {
-    from_.reset();
-    to_.reset();
-    left_.reset();
-    right_.reset();
-  }
-  bool until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      for (Endpoint* endpoint : {left_.get(), right_.get()}) {
-        std::array<Completion, 16> polled;
-        const std::size_t count = endpoint->poll(polled);
-        for (std::size_t i = 0; i < count; ++i) done_.push_back(polled[i]);
-      }
-    }
-    return true;
-  }
+  void connect() { VerbsLink::connect({FakeHcaOptions{}}, {0}, {0}); }
   // Sends `count` messages of `bytes` and checks what arrives.
   void exchange(std::size_t count, std::size_t bytes) {
     std::vector<Bytes> sent, got;
@@ -182,12 +158,6 @@ class VerbsFailures : public VerbsDevice {
     EXPECT_EQ(done_.size(), 2 * count);
     for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(got[i] == sent[i]) << i;
   }
-  fakes::FakeNetwork& network() { return transport_->network(); }
-
-  std::unique_ptr<contract::FakeNetworkTransport> transport_;
-  std::unique_ptr<Endpoint> left_, right_;
-  std::unique_ptr<Connection> from_, to_;
-  std::vector<Completion> done_;
 };
 
 // Whatever is lost, and wherever: nothing is missing, nothing comes twice.
@@ -219,8 +189,7 @@ TEST_F(VerbsFailures, PortDownForAWhile_GoesOnAfterwards) {
   const ReceiveBuffer buffer{got.data(), got.size(), 1, {}};
   ASSERT_TRUE(to_->post_receive({&buffer, 1}, 1).ok());
   ASSERT_TRUE(from_->post_send(sent.data(), sent.size(), 1, {}, 2).ok());
-  const auto down_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-  ASSERT_TRUE(until([&] { return std::chrono::steady_clock::now() > down_until; }));
+  progress_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(done_.empty());
   network().set_port("fake0", true);
   ASSERT_TRUE(until([&] { return done_.size() == 2; }));
@@ -240,12 +209,13 @@ TEST_F(VerbsFailures, PortDownForGood_FailsBothSidesAndNamesTheCause) {
   EXPECT_EQ(to_->state().code(), Code::peer_lost);
   ASSERT_TRUE(until([&] { return done_.size() == 2; }));
   EXPECT_THAT(last_warning, HasSubstr("fake0"));
+  EXPECT_THAT(all_warnings, HasSubstr("port is down"));
 }
 
 TEST_F(VerbsFailures, Events_AreToldInWords) {
   connect();
   network().raise("fake0", IBV_EVENT_GID_CHANGE);
-  ASSERT_TRUE(until([&] { return last_warning.find("GID table") != std::string::npos; }));
+  ASSERT_TRUE(until([&] { return all_warnings.find("GID table") != std::string::npos; }));
   exchange(2, 1000);
 }
 

@@ -8,6 +8,7 @@
 #include "transports/verbs/gid.h"
 #include "transports/verbs/hca_filter.h"
 #include "transports/verbs/message.h"
+#include "transports/verbs/pairs.h"
 #include "transports/verbs/words.h"
 
 namespace thinwire::transports::verbs {
@@ -105,6 +106,10 @@ TEST(VerbsControlMessage, EveryField_ComesBack) {
   message.message_bytes = 8;
   message.buffer_bytes = 9;
   message.received = 10;
+  message.pair = 14;
+  message.ports = 15;
+  message.members = 16;
+  message.data_paths = 17;
   message.addresses.resize(3);
   message.addresses[2].queue_pair = 11;
   message.addresses[2].gid[15] = 12;
@@ -112,6 +117,10 @@ TEST(VerbsControlMessage, EveryField_ComesBack) {
   const auto back = from_frame(to_frame(message));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back.value().path, 1);
+  EXPECT_EQ(back.value().pair, 14);
+  EXPECT_EQ(back.value().ports, 15);
+  EXPECT_EQ(back.value().members, 16);
+  EXPECT_EQ(back.value().data_paths, 17);
   EXPECT_EQ(back.value().epoch, 2);
   EXPECT_EQ(back.value().slots, 4u);
   EXPECT_EQ(back.value().slot_bytes, 5u);
@@ -124,6 +133,55 @@ TEST(VerbsControlMessage, EveryField_ComesBack) {
   EXPECT_EQ(back.value().addresses[2].queue_pair, 11u);
   EXPECT_EQ(back.value().addresses[2].gid[15], 12);
   EXPECT_EQ(back.value().blob, message.blob);
+}
+
+TEST(Pairs, OfUnequalSides_UseEveryMemberOfBoth) {
+  const Pairs pairs(2, 3);
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs.at(2).here, 0);
+  EXPECT_EQ(pairs.at(2).there, 2);
+  EXPECT_EQ(pairs.home(0).number, 0);
+  EXPECT_EQ(pairs.home(1).number, 0);
+  EXPECT_EQ(pairs.home(5).number, 1);
+}
+
+TEST(Pairs, Choose_PrefersHome_ThenWhatDidNotFailLately) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  Pairs pairs(3, 3);
+  EXPECT_EQ(pairs.choose(2)->number, 1);
+  pairs.failed(pairs.at(1), 10 * kSecond);
+  EXPECT_EQ(pairs.choose(2)->number, 2);
+  EXPECT_FALSE(pairs.may_retry(pairs.at(1), 10 * kSecond + 1));
+  EXPECT_TRUE(pairs.may_retry(pairs.at(1), 11 * kSecond));
+  pairs.failed(pairs.at(2), 11 * kSecond);
+  pairs.failed(pairs.at(0), 12 * kSecond);
+  EXPECT_EQ(pairs.choose(2)->number, 1);
+  // The second time in a row it has to wait for longer.
+  pairs.failed(pairs.at(1), 13 * kSecond);
+  EXPECT_FALSE(pairs.may_retry(pairs.at(1), 14 * kSecond));
+  pairs.proven(pairs.at(1));
+  EXPECT_FALSE(pairs.is_suspect(pairs.at(1)));
+}
+
+TEST(Pairs, PortThatIsDown_IsNotChosen_AndTrustedWhenItIsUp) {
+  Pairs pairs(2, 2);
+  pairs.failed(pairs.at(0), 1'000);
+  pairs.set_there(0b10);
+  EXPECT_EQ(pairs.choose(1)->number, 1);
+  pairs.set_here(0b01);
+  EXPECT_FALSE(pairs.choose(1).has_value());
+  pairs.set_there(0b11);
+  EXPECT_EQ(pairs.choose(2)->number, 0);
+  EXPECT_FALSE(pairs.is_suspect(pairs.at(0)));
+}
+
+TEST(Pairs, DataPaths_AreAsManyForEachPair) {
+  EXPECT_EQ(data_paths_for(2, 1, 1), 2u);
+  EXPECT_EQ(data_paths_for(0, 1, 1), 1u);
+  EXPECT_EQ(data_paths_for(1, 2, 3), 3u);
+  EXPECT_EQ(data_paths_for(3, 2, 2), 4u);
+  EXPECT_EQ(data_paths_for(15, 4, 1), 12u);
+  EXPECT_EQ(data_paths_for(500, 1, 8), 8u);
 }
 
 TEST(VerbsControlMessage, LengthsThatDisagree_AreRefused) {

@@ -16,60 +16,79 @@ constexpr QueueDepths kMessageDepths{kSlots, kSlots};
 constexpr QueueDepths kDataDepths{128, kMaxWritten};
 constexpr std::size_t kMaxWriteBytes = std::size_t{1} << 30;
 
+// Every path may come to be on any member.
 int entries_for(std::size_t paths) {
   const std::size_t data = paths - 1;
   return static_cast<int>(kMessageDepths.send + kMessageDepths.receive +
                           data * (kDataDepths.send + kDataDepths.receive));
 }
 
+std::size_t longest_write(const Contexts& contexts) {
+  std::size_t bytes = kMaxWriteBytes;
+  for (const auto& context : contexts) {
+    bytes = std::min<std::size_t>(bytes, context->port().max_msg_sz);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Channel>> Channel::create(const Context& context,
+Result<std::unique_ptr<Channel>> Channel::create(const Contexts& contexts,
                                                  Registrations& registrations, Finished& finished,
-                                                 std::uint32_t number, std::size_t paths) {
-  auto incoming = SlotMemory::create(context);
+                                                 std::uint32_t number, const ChannelShape& shape) {
+  auto incoming = SlotMemory::create(contexts);
   if (!incoming.ok()) return incoming.status();
-  auto outgoing = SlotMemory::create(context);
+  auto outgoing = SlotMemory::create(contexts);
   if (!outgoing.ok()) return outgoing.status();
-  std::unique_ptr<Channel> channel(new Channel(context, registrations, finished, number,
+  std::unique_ptr<Channel> channel(new Channel(contexts, registrations, finished, number,
                                                std::move(incoming).value(),
-                                               std::move(outgoing).value(), paths));
-  const Status opened = channel->open(paths);
+                                               std::move(outgoing).value(), shape));
+  const Status opened = channel->open();
   if (!opened.ok()) return opened;
   return channel;
 }
 
-Channel::Channel(const Context& context, Registrations& registrations, Finished& finished,
+Channel::Channel(const Contexts& contexts, Registrations& registrations, Finished& finished,
                  std::uint32_t number, std::unique_ptr<SlotMemory> incoming,
-                 std::unique_ptr<SlotMemory> outgoing, std::size_t paths)
-    : context_(context),
+                 std::unique_ptr<SlotMemory> outgoing, const ChannelShape& shape)
+    : contexts_(contexts),
       incoming_(std::move(incoming)),
       outgoing_(std::move(outgoing)),
-      paths_(paths),
-      mending_(paths),
-      sender_(registrations, *outgoing_, paths_, number, finished,
-              std::min<std::size_t>(context.port().max_msg_sz, kMaxWriteBytes)),
-      receiver_(registrations, sender_, number, finished) {}
+      paths_(shape.data_paths + 1),
+      pairs_(shape.here, shape.there),
+      sender_(registrations, *outgoing_, paths_, number, finished, longest_write(contexts)),
+      receiver_(registrations, sender_, number, finished, shape.here),
+      mender_(std::make_unique<Mender>(contexts, paths_, pairs_, shape.leads,
+                                       contexts[0]->settings().peer_timeout_ns())) {}
 
 Channel::~Channel() {
   for (auto& path : paths_) path.reset();
-  if (cq_ != nullptr) context_.api().destroy_cq(cq_);
+  for (ibv_cq* queue : queues_) contexts_[0]->api().destroy_cq(queue);
 }
 
-Status Channel::open(std::size_t paths) {
-  const int entries = entries_for(paths);
-  if (entries > context_.limits().max_cqe) {
+Status Channel::make_queue(const Context& context) {
+  const int entries = entries_for(paths_.size());
+  if (entries > context.limits().max_cqe) {
     return {Code::system_error, "the device's completion queues are too small", entries};
   }
-  cq_ = context_.api().create_cq(context_.native(), entries, this, context_.channel());
-  if (cq_ == nullptr) return {Code::system_error, "no completion queue", errno};
-  for (std::size_t i = 0; i < paths; ++i) {
+  ibv_cq* queue = context.api().create_cq(context.native(), entries, this, context.channel());
+  if (queue == nullptr) return {Code::system_error, "no completion queue", errno};
+  queues_.push_back(queue);
+  return {};
+}
+
+Status Channel::open() {
+  for (const auto& context : contexts_) {
+    if (const Status status = make_queue(*context); !status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
     const bool messages = i == 0;
-    paths_[i] = std::make_unique<Path>(context_, cq_, static_cast<std::uint16_t>(i),
+    paths_[i] = std::make_unique<Path>(contexts_, queues_, static_cast<std::uint16_t>(i),
                                        messages ? kMessageDepths : kDataDepths,
                                        messages ? incoming_.get() : nullptr);
-    if (const Status status = paths_[i]->open(); !status.ok()) return status;
+    if (const Status status = paths_[i]->open(pairs_.home(i)); !status.ok()) return status;
   }
+  mender_->ports_changed();
   return {};
 }
 
@@ -81,10 +100,19 @@ std::vector<PathAddress> Channel::addresses() const {
 
 Status Channel::connect(std::span<const PathAddress> peer) {
   if (peer.size() != paths_.size()) return {Code::peer_lost, "the peer has other paths"};
+  Status last;
+  std::size_t lost = 0;
   for (std::size_t i = 0; i < peer.size(); ++i) {
-    if (const Status status = paths_[i]->connect(peer[i]); !status.ok()) return status;
+    const Status status = paths_[i]->connect(peer[i]);
+    if (status.ok()) {
+      paths_[i]->start();
+    } else {
+      mender_->fail(i, Stop::failure, status.text());
+      last = status;
+      ++lost;
+    }
   }
-  return {};
+  return lost == paths_.size() || pairs_.size() == 1 ? last : Status();
 }
 
 Status Channel::post_send(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
@@ -96,26 +124,37 @@ Status Channel::post_send(const void* data, std::size_t bytes, std::uint64_t tag
 
 Status Channel::post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) {
   receiver_.post(buffers, cookie);
-  note(sender_.flush(freed()));
+  sender_.flush(freed());
   return {};
 }
 
-bool Channel::progress() {
+bool Channel::poll(ibv_cq* queue) {
   constexpr int kMaxRounds = 4;
   std::array<ibv_wc, 32> completions;
   bool any = false;
-  for (int round = 0; round < kMaxRounds && !closed_; ++round) {
-    const int count =
-        context_.api().poll_cq(cq_, static_cast<int>(completions.size()), completions.data());
-    if (count < 0) note({Code::system_error, "the completion queue cannot be polled", -count});
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const int count = contexts_[0]->api().poll_cq(queue, static_cast<int>(completions.size()),
+                                                  completions.data());
+    // That of a device which failed may be gone with it.
+    const bool lost = count < 0 && contexts_.size() == 1;
+    if (lost) note({Code::system_error, "the completion queue cannot be polled", -count});
     for (int i = 0; i < count; ++i) take(completions[static_cast<std::size_t>(i)]);
     any |= count > 0;
     if (count < static_cast<int>(completions.size())) break;
   }
+  return any;
+}
+
+bool Channel::progress() {
+  bool any = false;
+  for (ibv_cq* queue : queues_) {
+    if (!closed_) any |= poll(queue);
+  }
   if (closed_) return any;
   take_done();
-  for (const auto& path : paths_) note(path->post_waiting());
-  note(sender_.flush(freed()));
+  for (const auto& path : paths_) path->post_waiting();
+  sender_.feed();
+  sender_.flush(freed());
   return any;
 }
 
@@ -123,15 +162,16 @@ void Channel::take(const ibv_wc& completion) {
   const WorkName name = WorkName::unpack(completion.wr_id);
   if (name.path >= paths_.size()) return;
   Path& path = *paths_[name.path];
-  if (name.epoch != path.epoch()) return;  // of a queue pair that is gone
+  if (name.epoch != path.epoch() || !path.has_queue_pair()) return;  // of one that is gone
   if (completion.status != IBV_WC_SUCCESS) return take_failed(completion, name);
+  path.prove();
   if (!name.receive) return path.retire(name.number);
   path.take_receive(true);
   if (name.path == 0)
     take_message(name.number, completion.byte_len);
   else
     receiver_.written(Immediate::unpack(ntohl(completion.imm_data)));
-  note(path.post_receive(name.number));
+  path.post_receive(name.number);
 }
 
 void Channel::take_failed(const ibv_wc& completion, const WorkName& name) {
@@ -141,10 +181,9 @@ void Channel::take_failed(const ibv_wc& completion, const WorkName& name) {
   else
     path.retire(name.number);
   if (path.is_stopped()) return;
-  path.stop();
-  std::string words = "error " + std::to_string(completion.status) + " (vendor " +
-                      std::to_string(completion.vendor_err) + "): " + words_of(completion.status);
-  path_failures_.push_back({name.path, name.epoch, std::move(words)});
+  mender_->fail(name.path, Stop::failure,
+                "error " + std::to_string(completion.status) + " (vendor " +
+                    std::to_string(completion.vendor_err) + "): " + words_of(completion.status));
 }
 
 void Channel::take_message(std::uint32_t slot, std::uint32_t bytes) {
@@ -160,7 +199,7 @@ void Channel::take_message(std::uint32_t slot, std::uint32_t bytes) {
     case MessageKind::credit:
       return;
     case MessageKind::clear:
-      return note(sender_.take_clear(header));
+      return note(sender_.take_clear(header, {at + sizeof header, header.piece_bytes}));
     case MessageKind::data:
     case MessageKind::request:
       return receiver_.arrive(header, {at + sizeof header, header.piece_bytes});
@@ -174,9 +213,18 @@ void Channel::take_done() {
   }
 }
 
-bool Channel::arm() { return closed_ || context_.api().req_notify_cq(cq_) == 0; }
+bool Channel::arm() {
+  if (closed_) return true;
+  for (ibv_cq* queue : queues_) {
+    if (contexts_[0]->api().req_notify_cq(queue) != 0) return false;
+  }
+  return true;
+}
 
-Status Channel::failure() const { return failure_.failed() ? failure_ : receiver_.failure(); }
+Status Channel::failure() const {
+  if (failure_.failed()) return failure_;
+  return mender_->failure().failed() ? mender_->failure() : receiver_.failure();
+}
 
 std::vector<std::byte> Channel::delivered() const {
   std::vector<std::byte> counts(paths_.size() * sizeof(std::uint32_t));

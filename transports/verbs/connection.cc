@@ -12,13 +12,15 @@ constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::int64_t kLastMessagesNs = 2'000 * kMillisecondNs;
 constexpr const char* kPeerClosed = "the peer closed the connection";
 
-ControlMessage where_message(ControlKind kind) {
-  ControlMessage message;
-  message.kind = kind;
-  message.slots = kSlots;
-  message.slot_bytes = kSlotBytes;
-  message.window_bytes = kWindowBytes;
-  return message;
+// An introduction or an answer; Code::peer_lost: it makes no sense to this side.
+Status check(const ControlMessage& peer) {
+  if (peer.members < 1 || peer.members > kMaxMergedDevices) {
+    return {Code::peer_lost, "the peer's introduction makes no sense"};
+  }
+  if (peer.slots != kSlots || peer.slot_bytes != kSlotBytes || peer.window_bytes != kWindowBytes) {
+    return {Code::peer_lost, "the peer's slots are of another size"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -39,12 +41,12 @@ Result<std::unique_ptr<VerbsConnection>> VerbsConnection::accept(
   auto connection = std::make_unique<VerbsConnection>(state, std::move(link), introduction.blob);
   connection->connecting_ = false;
   connection->introduced_ = true;
-  const std::size_t paths = introduction.addresses.size();
-  if (paths < 2 || paths > kMaxDataPaths + 1) {
-    return Status(Code::peer_lost, "the peer's introduction makes no sense");
+  Status status = check(introduction);
+  if (status.ok()) {
+    status = connection->make_channel(
+        introduction,
+        data_paths_for(introduction.data_paths, state.contexts.size(), introduction.members));
   }
-  Status status = connection->make_channel(paths);
-  if (status.ok()) status = connection->connect_channel(introduction);
   if (!status.ok()) return status;
   connection->tell_where(ControlKind::answer);
   return connection;
@@ -82,11 +84,13 @@ Status VerbsConnection::post_receive(std::span<const ReceiveBuffer> buffers, std
   return channel_->post_receive(buffers, cookie);
 }
 
-Status VerbsConnection::make_channel(std::size_t paths) {
+Status VerbsConnection::make_channel(const ControlMessage& peer, std::size_t data_paths) {
+  const ChannelShape shape{state_.contexts.size(), peer.members, data_paths, connecting_};
   auto made =
-      Channel::create(*state_.context, state_.registrations, state_.finished, number_, paths);
+      Channel::create(state_.contexts, state_.registrations, state_.finished, number_, shape);
   if (!made.ok()) return made.status();
   channel_ = std::move(made).value();
+  channel_->mender().take_peer_ports(peer.ports);
   return {};
 }
 
@@ -97,15 +101,19 @@ void VerbsConnection::send(const ControlMessage& message) {
 
 void VerbsConnection::introduce() {
   introduced_ = true;
-  const auto paths = static_cast<std::size_t>(state_.settings().config.verbs_queue_pairs) + 1;
-  const Status made = make_channel(paths);
-  if (!made.ok()) return fail_and_tell(made);
   tell_where(ControlKind::introduction);
 }
 
 void VerbsConnection::tell_where(ControlKind kind) {
-  ControlMessage message = where_message(kind);
-  message.addresses = channel_->addresses();
+  ControlMessage message;
+  message.kind = kind;
+  message.slots = kSlots;
+  message.slot_bytes = kSlotBytes;
+  message.window_bytes = kWindowBytes;
+  message.members = static_cast<std::uint16_t>(state_.contexts.size());
+  message.ports = ports_up(state_.contexts);
+  message.data_paths = static_cast<std::uint16_t>(state_.settings().config.verbs_queue_pairs);
+  if (channel_) message.addresses = channel_->addresses();
   if (kind == ControlKind::introduction) {
     message.hello_bytes = static_cast<std::uint16_t>(hello_.size());
     message.blob = hello_;
@@ -113,33 +121,33 @@ void VerbsConnection::tell_where(ControlKind kind) {
   send(message);
 }
 
-Status VerbsConnection::connect_channel(const ControlMessage& where) {
-  if (where.slots != kSlots || where.slot_bytes != kSlotBytes ||
-      where.window_bytes != kWindowBytes) {
-    return {Code::peer_lost, "the peer's slots are of another size"};
+Status VerbsConnection::take_answer(const ControlMessage& answer) {
+  if (!connecting_ || channel_) return {Code::peer_lost, "the peer's answer is out of turn"};
+  Status status = check(answer);
+  if (status.ok() && (answer.addresses.size() < 2 || answer.addresses.size() > kMaxDataPaths + 1)) {
+    status = {Code::peer_lost, "the peer's answer makes no sense"};
   }
-  if (!where.addresses.empty()) {
-    ibv_gid gid{};
-    std::copy(where.addresses[0].gid.begin(), where.addresses[0].gid.end(), gid.raw);
-    peer_gid_ = text_of(gid);
-  }
-  return channel_->connect(where.addresses);
+  if (status.ok()) status = make_channel(answer, answer.addresses.size() - 1);
+  if (status.ok()) status = channel_->connect(answer.addresses);
+  if (status.ok()) tell_where(ControlKind::ready);
+  return status;
 }
 
-Status VerbsConnection::take_answer(const ControlMessage& answer) {
-  if (!connecting_ || !channel_ || established_) {
-    return {Code::peer_lost, "the peer's answer is out of turn"};
+// The accepting side's answer to it has no addresses: the way is open in both directions.
+Status VerbsConnection::take_ready(const ControlMessage& ready) {
+  if (!channel_ || established_) return {Code::peer_lost, "the peer is ready out of turn"};
+  if (!connecting_) {
+    const Status connected = channel_->connect(ready.addresses);
+    if (!connected.ok()) return connected;
+    ControlMessage back;
+    back.kind = ControlKind::ready;
+    send(back);
   }
-  const Status connected = connect_channel(answer);
-  if (!connected.ok()) return connected;
-  ControlMessage ready;
-  ready.kind = ControlKind::ready;
-  send(ready);
   established_ = true;
   return {};
 }
 
-void VerbsConnection::handle(const ControlMessage& message) {
+void VerbsConnection::handle(const ControlMessage& message, std::int64_t now_ns) {
   Status status;
   switch (message.kind) {
     case ControlKind::introduction:
@@ -149,7 +157,7 @@ void VerbsConnection::handle(const ControlMessage& message) {
       status = take_answer(message);
       break;
     case ControlKind::ready:
-      established_ = established_ || !connecting_;
+      status = take_ready(message);
       break;
     case ControlKind::error:
       return peer_failed(message);
@@ -158,10 +166,16 @@ void VerbsConnection::handle(const ControlMessage& message) {
       delivered_ = message.blob;
       return;
     case ControlKind::broken:
-      if (channel_) channel_->path_is_broken(message.path, message.epoch);
+      if (channel_) status = channel_->mender().take_broken(message, now_ns);
       break;
     case ControlKind::resume:
-      if (channel_) status = channel_->take_peer_resume(message);
+      if (channel_) status = channel_->mender().take_resume(message, now_ns);
+      break;
+    case ControlKind::resumed:
+      if (channel_) status = channel_->mender().take_resumed(message);
+      break;
+    case ControlKind::ports:
+      if (channel_) channel_->mender().take_peer_ports(message.ports);
       break;
   }
   if (!status.ok()) fail_and_tell(status);
@@ -188,7 +202,7 @@ void VerbsConnection::progress_control(std::int64_t now_ns) {
   while (link_->has_frame() && !failure_.failed()) {
     const auto message = from_frame(link_->take_frame());
     if (message.ok())
-      handle(message.value());
+      handle(message.value(), now_ns);
     else
       fail_and_tell(message.status());
   }
@@ -211,7 +225,7 @@ bool VerbsConnection::progress(std::int64_t now_ns) {
   }
   if (said_goodbye_) return finish_goodbye(now_ns);
   if (established_) mend(now_ns);
-  return busy || mending_since_ns_ != 0;
+  return busy || channel_->mender().is_mending();
 }
 
 bool VerbsConnection::finish_goodbye(std::int64_t now_ns) {
@@ -222,45 +236,52 @@ bool VerbsConnection::finish_goodbye(std::int64_t now_ns) {
   return true;
 }
 
-// What failed before counts as over when the device would long have failed again.
-std::int64_t VerbsConnection::quiet_ns() const {
-  const Config& config = state_.settings().config;
-  constexpr std::int64_t kUnitNs = 4096;
-  // Devices may wait four times as long as they are asked to.
-  const std::int64_t device_ns =
-      (kUnitNs << std::min<std::int64_t>(config.ib_timeout, 31)) * 4 * (config.ib_retry_cnt + 1);
-  return std::max(state_.settings().peer_timeout_ns(), 2 * device_ns);
+void VerbsConnection::ports_changed() {
+  if (failure_.failed() || !channel_) return;
+  channel_->mender().ports_changed();
+  ControlMessage ports;
+  ports.kind = ControlKind::ports;
+  ports.ports = ports_up(state_.contexts);
+  send(ports);
 }
 
-void VerbsConnection::note_path_failure(const PathFailure& failure, std::int64_t now_ns) {
-  path_words_ = "path " + std::to_string(failure.path) + ": " + failure.words + ", local GID " +
-                text_of(state_.context->gid().gid) + ", remote GID " + peer_gid_;
-  THINWIRE_INFO(state_.settings().log, "%s: %s", peer_name_.c_str(), path_words_.c_str());
-  if (mending_since_ns_ == 0) mending_since_ns_ = now_ns;
-  last_path_failure_ns_ = now_ns;
+void VerbsConnection::tell_failure(const PathFailure& failure) {
+  const Log& log = state_.settings().log;
+  if (failure.why == Stop::move) {
+    THINWIRE_INFO(log, "%s: %s", peer_name_.c_str(), failure.words.c_str());
+  } else {
+    path_words_ = failure.words;
+    THINWIRE_WARN(log, "%s: %s", peer_name_.c_str(), failure.words.c_str());
+  }
   ControlMessage broken;
   broken.kind = ControlKind::broken;
   broken.path = failure.path;
   broken.epoch = failure.epoch;
+  broken.code = static_cast<std::uint64_t>(failure.why);
   send(broken);
 }
 
-void VerbsConnection::mend(std::int64_t now_ns) {
-  constexpr std::int64_t kForceNs = 2'000 * kMillisecondNs;
-  while (const auto failure = channel_->take_path_failure()) note_path_failure(*failure, now_ns);
-  if (!channel_->is_mending()) {
-    if (mending_since_ns_ == 0 || now_ns - last_path_failure_ns_ < quiet_ns()) return;
-    THINWIRE_WARN(state_.settings().log, "%s: goes on after a failure of %s", peer_name_.c_str(),
-                  path_words_.c_str());
-    mending_since_ns_ = 0;
-    return;
+void VerbsConnection::log_recovery(const PathRecovery& recovery) const {
+  const Log& log = state_.settings().log;
+  const double ms = static_cast<double>(recovery.after_ns) / 1e6;
+  if (recovery.was_moved) {
+    THINWIRE_INFO(log, "%s: %s is back after %.1f ms", peer_name_.c_str(), recovery.name.c_str(),
+                  ms);
+  } else {
+    THINWIRE_WARN(log, "%s: %s goes on after %.1f ms", peer_name_.c_str(), recovery.name.c_str(),
+                  ms);
   }
-  if (mending_since_ns_ == 0) mending_since_ns_ = last_path_failure_ns_ = now_ns;
-  if (now_ns - mending_since_ns_ > state_.settings().peer_timeout_ns()) {
+}
+
+void VerbsConnection::mend(std::int64_t now_ns) {
+  Mender& mender = channel_->mender();
+  mender.look(now_ns);
+  while (const auto failure = mender.take_failure()) tell_failure(*failure);
+  while (const auto recovery = mender.take_recovery()) log_recovery(*recovery);
+  if (mender.is_hopeless(now_ns)) {
     return fail_and_tell({Code::peer_lost, "no way to the peer works any more"});
   }
-  const bool force = now_ns - last_path_failure_ns_ > kForceNs;
-  while (const auto resume = channel_->take_resume(force)) send(*resume);
+  while (const auto message = mender.take_message(now_ns)) send(*message);
 }
 
 void VerbsConnection::log_failure(const Status& status) const {
@@ -274,7 +295,7 @@ void VerbsConnection::log_failure(const Status& status) const {
     THINWIRE_INFO(log, "%s: %s", peer_name_.c_str(), status.text());
   } else {
     THINWIRE_WARN(log, "%s (%s): %s (native error %d)%s%s", peer_name_.c_str(),
-                  state_.context->name().c_str(), status.text(), status.native(),
+                  state_.name().c_str(), status.text(), status.native(),
                   path_words_.empty() ? "" : "; ", path_words_.c_str());
   }
 }

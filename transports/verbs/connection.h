@@ -39,6 +39,8 @@ class VerbsConnection final : public Connection {
   Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) override;
   std::string_view peer_name() const override { return peer_name_; }
 
+  // A port of the Endpoint came up or went down.
+  void ports_changed();
   // The control connections were polled.
   void progress_control(std::int64_t now_ns);
   // True: something happened, or has to soon.
@@ -48,18 +50,18 @@ class VerbsConnection final : public Connection {
   void add_to(Counters& counters) const;
 
  private:
-  Status make_channel(std::size_t paths);
+  Status make_channel(const ControlMessage& peer, std::size_t data_paths);
   void send(const ControlMessage& message);
   void introduce();
   void tell_where(ControlKind kind);
-  void handle(const ControlMessage& message);
+  void handle(const ControlMessage& message, std::int64_t now_ns);
   Status take_answer(const ControlMessage& answer);
-  Status connect_channel(const ControlMessage& where);
+  Status take_ready(const ControlMessage& ready);
   void peer_failed(const ControlMessage& error);
   // Paths that fail, and the end of the patience with them.
   void mend(std::int64_t now_ns);
-  void note_path_failure(const PathFailure& failure, std::int64_t now_ns);
-  std::int64_t quiet_ns() const;
+  void tell_failure(const PathFailure& failure);
+  void log_recovery(const PathRecovery& recovery) const;
   bool finish_goodbye(std::int64_t now_ns);
   void fail(const Status& status);
   void fail_and_tell(const Status& status);
@@ -80,10 +82,7 @@ class VerbsConnection final : public Connection {
   std::int64_t goodbye_until_ns_ = 0;
   std::vector<std::byte> delivered_;
   // Paths that failed.
-  std::int64_t mending_since_ns_ = 0;  // 0: none failed lately
-  std::int64_t last_path_failure_ns_ = 0;
-  std::string path_words_;  // why, for the log
-  std::string peer_gid_;
+  std::string path_words_;  // why the last one did, for the log
   Status failure_;
 };
 

@@ -20,6 +20,10 @@ void move_fields(Message& message, Move&& move) {
   move(message.message_bytes);
   move(message.buffer_bytes);
   move(message.received);
+  move(message.pair);
+  move(message.ports);
+  move(message.members);
+  move(message.data_paths);
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ class PortFinder {
     device.nic.speed_known = speed > 0;
     if (device.nic.speed_known) device.nic.speed_mbps = speed;
     const bool ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+    device.ethernet = ethernet;
     device.nic.reason = std::string(ethernet ? "RoCE" : "InfiniBand") + " port " +
                         std::to_string(number) + ", " + gid.value().reason;
     if (!settings_.config.ib_hca.empty()) {
@@ -191,17 +192,53 @@ Status Context::refresh() {
   return {};
 }
 
+int Context::speed() const { return speed_mbps(port_.active_speed, port_.active_width); }
+
+void Context::look_at_port() {
+  const Status seen = refresh();
+  const bool up = seen.ok() && port_.state == IBV_PORT_ACTIVE;
+  if (up && !up_) THINWIRE_WARN(settings_.log, "%s: is up again", name_.c_str());
+  up_ = up;
+}
+
+void Context::take_event(const ibv_async_event& event) {
+  const bool is_news =
+      event.event_type != IBV_EVENT_COMM_EST && event.event_type != IBV_EVENT_QP_LAST_WQE_REACHED;
+  if (is_news) {
+    THINWIRE_WARN(settings_.log, "%s: event %d: %s", name_.c_str(), event.event_type,
+                  words_of(event.event_type));
+  }
+  switch (event.event_type) {
+    case IBV_EVENT_DEVICE_FATAL:
+      dead_ = true;
+      break;
+    case IBV_EVENT_PORT_ERR:
+      if (event.element.port_num == port_number_) up_ = false;
+      break;
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_LID_CHANGE:
+    case IBV_EVENT_GID_CHANGE:
+      if (event.element.port_num == port_number_) look_at_port();
+      break;
+    default:
+      break;
+  }
+}
+
 void Context::take_events() {
   ibv_async_event event{};
   while (api().get_async_event(native_, &event) == 0) {
-    const bool is_news =
-        event.event_type != IBV_EVENT_COMM_EST && event.event_type != IBV_EVENT_QP_LAST_WQE_REACHED;
-    if (is_news) {
-      THINWIRE_WARN(settings_.log, "%s: event %d: %s", name_.c_str(), event.event_type,
-                    words_of(event.event_type));
-    }
+    take_event(event);
     api().ack_async_event(&event);
   }
+}
+
+std::uint16_t ports_up(const Contexts& contexts) {
+  std::uint16_t mask = 0;
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    if (contexts[i]->is_up()) mask |= static_cast<std::uint16_t>(1u << i);
+  }
+  return mask;
 }
 
 void Context::drain_channel() const {

@@ -20,6 +20,7 @@ struct Device {
   int port = 1;
   NicInfo nic;
   unsigned interface = 0;  // of the network device below it; 0: none
+  bool ethernet = false;   // RoCE, else InfiniBand
 };
 
 // The active ports that NCCL_IB_HCA admits, in the library's order. `sysfs_root` is "/sys" but in
@@ -46,10 +47,16 @@ class Context {
   const ChosenGid& gid() const { return gid_; }
   bool is_ethernet() const { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
 
-  // Reads port and GID again: they change when a link flaps.
-  Status refresh();
+  // What the port's link carries, in Mb/s; 0 where the port does not say.
+  int speed() const;
+
+  // Whether the port is active, as far as the device told; never again once the device failed.
+  bool is_up() const { return up_ && !dead_; }
+  bool is_dead() const { return dead_; }
   // Takes what the device reports beside completions, and logs it.
   void take_events();
+  // Reads port and GID again: they change when a link flaps.
+  void look_at_port();
   // The completion channel had something; never blocks.
   void drain_channel() const;
 
@@ -59,6 +66,8 @@ class Context {
         name_(device.nic.name),
         port_number_(static_cast<std::uint8_t>(device.port)) {}
   Status open_device(const std::string& hca);
+  Status refresh();
+  void take_event(const ibv_async_event& event);
   Status make_parts();
 
   const Settings& settings_;
@@ -70,6 +79,13 @@ class Context {
   ibv_device_attr limits_{};
   ibv_port_attr port_{};
   ChosenGid gid_;
+  bool up_ = true;
+  bool dead_ = false;
 };
+
+// The members of one Endpoint, 1..kMaxMergedDevices, of one link layer.
+using Contexts = std::vector<std::unique_ptr<Context>>;
+// A bit for each one that is up.
+std::uint16_t ports_up(const Contexts& contexts);
 
 }  // namespace thinwire::transports::verbs

@@ -11,6 +11,7 @@ constexpr std::size_t kPreferredPieceBytes = 512 * 1024;
 constexpr std::int64_t kControlEveryNs = 1'000'000;
 // After something was told to a peer its answer is looked for at once.
 constexpr std::int64_t kUrgentNs = 5'000'000;
+constexpr std::int64_t kPortsEveryNs = 100'000'000;
 constexpr std::int64_t kSettingUpWaitUs = 2'000;
 constexpr std::int64_t kLongestWaitUs = 100'000;
 
@@ -19,14 +20,19 @@ std::span<const std::byte> control_hello() {
 }
 }  // namespace
 
-VerbsEndpoint::VerbsEndpoint(std::unique_ptr<Context> context, std::unique_ptr<Endpoint> control)
+VerbsEndpoint::VerbsEndpoint(Contexts contexts, std::unique_ptr<Endpoint> control)
     : control_(std::move(control)),
-      state_(std::make_unique<EndpointState>(std::move(context), *control_)),
+      state_(std::make_unique<EndpointState>(std::move(contexts), *control_)),
       arrivals_(kControlHello, kStranger, state_->settings().log),
       capabilities_{.max_message_bytes = kMaxMessageBytes,
                     .preferred_piece_bytes = kPreferredPieceBytes,
                     .cuda_memory = false} {
-  is_valid_ = state_->events.is_valid() && state_->events.add(state_->context->channel()->fd);
+  is_valid_ = state_->events.is_valid();
+  ports_ = ports_up(state_->contexts);
+  for (const auto& each : state_->contexts) {
+    is_valid_ = is_valid_ && state_->events.add(each->channel()->fd) &&
+                state_->events.add(each->native()->async_fd);
+  }
 }
 
 VerbsEndpoint::~VerbsEndpoint() {
@@ -118,10 +124,23 @@ bool VerbsEndpoint::is_setting_up() const {
 void VerbsEndpoint::look_at_control(std::int64_t now_ns) {
   next_control_ns_ = now_ns + kControlEveryNs;
   state_->links.poll();
-  state_->context->take_events();
+  look_at_ports(now_ns);
   arrivals_.progress(now_ns);
   for (VerbsConnection* connection : state_->connections) connection->progress_control(now_ns);
   setting_up_.store(is_setting_up());
+}
+
+// A port that is down is asked, too: what tells that it is up may have come before its address.
+void VerbsEndpoint::look_at_ports(std::int64_t now_ns) {
+  const bool ask = now_ns >= next_ports_ns_;
+  if (ask) next_ports_ns_ = now_ns + kPortsEveryNs;
+  for (const auto& context : state_->contexts) {
+    context->take_events();
+    if (ask && !context->is_up() && !context->is_dead()) context->look_at_port();
+  }
+  if (ports_up(state_->contexts) == ports_) return;
+  ports_ = ports_up(state_->contexts);
+  for (VerbsConnection* connection : state_->connections) connection->ports_changed();
 }
 
 bool VerbsEndpoint::advance(std::int64_t now_ns) {
@@ -137,7 +156,9 @@ bool VerbsEndpoint::advance(std::int64_t now_ns) {
 
 std::size_t VerbsEndpoint::poll(std::span<Completion> out) {
   state_->events.begin_poll();
-  if (std::exchange(was_armed_, false)) state_->context->drain_channel();
+  if (std::exchange(was_armed_, false)) {
+    for (const auto& context : state_->contexts) context->drain_channel();
+  }
   const bool busy = advance(state_->settings().clock.now_ns());
   const std::size_t count = state_->finished.drain(out);
   arm_if_wanted(!busy && state_->finished.empty() && count == 0);

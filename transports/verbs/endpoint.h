@@ -1,4 +1,5 @@
-// One RDMA port in use. Owner: the caller of Transport::open(); its thread, but for wait().
+// One RDMA port in use, or several as one. Owner: the caller of Transport::open(); its thread, but
+// for wait().
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ namespace thinwire::transports::verbs {
 
 class VerbsEndpoint final : public Endpoint {
  public:
-  VerbsEndpoint(std::unique_ptr<Context> context, std::unique_ptr<Endpoint> control);
+  VerbsEndpoint(Contexts contexts, std::unique_ptr<Endpoint> control);
   ~VerbsEndpoint() override;
 
   // Whether the kernel gave what it sleeps on.
@@ -48,6 +49,7 @@ class VerbsEndpoint final : public Endpoint {
   bool advance(std::int64_t now_ns);
   bool is_setting_up() const;
   void look_at_control(std::int64_t now_ns);
+  void look_at_ports(std::int64_t now_ns);
   void arm_if_wanted(bool idle);
 
   // Declared in the order of their dependence.
@@ -59,6 +61,8 @@ class VerbsEndpoint final : public Endpoint {
   bool is_valid_ = false;
   bool was_armed_ = false;
   std::int64_t next_control_ns_ = 0;
+  std::int64_t next_ports_ns_ = 0;
+  std::uint16_t ports_ = 0;  // that were up
   std::int64_t urgent_until_ns_ = 0;
   std::atomic<bool> setting_up_{true};
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "transports/control_link.h"
@@ -18,12 +19,20 @@ namespace thinwire::transports::verbs {
 class VerbsConnection;
 
 struct EndpointState {
-  EndpointState(std::unique_ptr<Context> the_context, Endpoint& control)
-      : context(std::move(the_context)), registrations(*context), links(kControlFormat, control) {}
+  EndpointState(Contexts the_contexts, Endpoint& control)
+      : contexts(std::move(the_contexts)),
+        registrations(contexts),
+        links(kControlFormat, control) {}
 
-  const Settings& settings() const { return context->settings(); }
+  const Settings& settings() const { return contexts[0]->settings(); }
+  // "rxe0+rxe1".
+  std::string name() const {
+    std::string names = contexts[0]->name();
+    for (std::size_t i = 1; i < contexts.size(); ++i) names += "+" + contexts[i]->name();
+    return names;
+  }
 
-  const std::unique_ptr<Context> context;
+  const Contexts contexts;
   Registrations registrations;
   EventSet events;
   Finished finished;

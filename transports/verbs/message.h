@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "fields are copied as 
 enum class MessageKind : std::uint8_t {
   data = 1,     // a piece of an eager message
   request = 2,  // a message that is too long for that: may I write?
-  clear = 3,    // write it here
+  clear = 3,    // write it here, with one of the keys that follow
   credit = 4,   // nothing but the two counts that every header has
 };
 
@@ -28,10 +28,10 @@ struct MessageHeader {
   std::uint64_t message_bytes = 0;  // data, request
   std::uint64_t address = 0;        // clear
   std::uint32_t offset = 0;         // data: of this piece in its message
-  std::uint32_t piece_bytes = 0;    // data: that follow
-  std::uint32_t remote_key = 0;     // clear
-  std::uint32_t send = 0;           // request, clear: the sender's number of the message
-  std::uint32_t immediate = 0;      // clear: what its parts carry, see Immediate
+  std::uint32_t piece_bytes = 0;    // that follow: of data, or the keys of a clear
+  std::uint32_t reserved_key = 0;
+  std::uint32_t send = 0;       // request, clear: the sender's number of the message
+  std::uint32_t immediate = 0;  // clear: what its parts carry, see Immediate
   std::uint32_t reserved_too = 0;
 };
 static_assert(sizeof(MessageHeader) == 64);

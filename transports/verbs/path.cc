@@ -2,30 +2,72 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 #include "transports/verbs/slot_memory.h"
+#include "transports/verbs/words.h"
 
 namespace thinwire::transports::verbs {
 
-Status Path::open() {
+Status Path::open(const Pair& pair) {
   close();
-  auto made = QueuePair::create(context_, cq_, depths_, number_, ++epoch_);
+  state_ = State::stopped;
+  refusal_ = {};
+  over_ = pair;
+  const auto next = static_cast<std::uint16_t>(epoch_ + 1);
+  auto made = QueuePair::create(context(), queues_[pair.here], depths_, number_, next);
   if (!made.ok()) return made.status();
   pair_ = std::move(made).value();
+  if (const Status status = post_all_receives(); !status.ok()) {
+    pair_.reset();
+    return status;
+  }
+  epoch_ = next;
   state_ = State::open;
-  receives_out_ = received_ = delivered_ = 0;
+  received_ = delivered_ = 0;
+  proven_ = epoch_ == 1;
   marked_ = false;
+  return {};
+}
+
+Status Path::post_all_receives() {
+  receives_out_ = 0;
   for (std::uint32_t slot = 0; slot < depths_.receive; ++slot) {
-    if (const Status status = post_receive(slot); !status.ok()) return status;
+    if (const Status status = try_post_receive(slot); !status.ok()) return status;
   }
   return {};
 }
 
-Status Path::connect(const PathAddress& peer) {
-  const Status status = pair_->connect(peer);
-  if (!status.ok()) return status;
-  state_ = State::live;
-  return post_waiting();
+void Path::skip_epoch() {
+  ++epoch_;
+  received_ = delivered_ = 0;
+  proven_ = false;
 }
+
+Status Path::connect(const PathAddress& peer) {
+  ibv_gid gid{};
+  std::copy(peer.gid.begin(), peer.gid.end(), gid.raw);
+  peer_gid_ = text_of(gid);
+  return pair_->connect(peer);
+}
+
+void Path::start() {
+  if (state_ != State::open) return;
+  state_ = State::live;
+  if (!proven_) {  // writes nothing, and comes back when there is a way to the peer and back
+    ibv_send_wr probe{};
+    probe.opcode = IBV_WR_RDMA_WRITE;
+    if (const Status status = pair_->post_send(probe, true); !status.ok()) return refused(status);
+  }
+  post_waiting();
+}
+
+std::string Path::name() const {
+  return "path " + std::to_string(number_) + " (" + context().name() + ", " +
+         text_of(context().gid().gid) + " to " + peer_gid_ + ")";
+}
+
+std::size_t Path::speed() const { return static_cast<std::size_t>(std::max(1, context().speed())); }
 
 void Path::stop() {
   if (state_ != State::open && state_ != State::live) return;
@@ -33,10 +75,16 @@ void Path::stop() {
   state_ = State::stopped;
 }
 
+void Path::refused(const Status& status) {
+  if (refusal_.ok()) refusal_ = status;
+  stop();
+}
+
 // Requests that nobody asked a completion for come back silently, or flushed, or not at all: one
-// more that is asked for comes after them.
+// more that is asked for comes after them. From a device that failed nothing more is to be had.
 bool Path::drain() {
   if (!is_stopped()) return false;
+  if (!pair_ || context().is_dead()) return true;
   if (!marked_ && pair_->room() > 0) {
     ibv_send_wr marker{};
     marker.opcode = IBV_WR_RDMA_WRITE;
@@ -50,19 +98,25 @@ void Path::close() {
   state_ = State::closed;
 }
 
-Status Path::post_receive(std::uint32_t slot) {
-  if (state_ == State::stopped) return {};
+Status Path::try_post_receive(std::uint32_t slot) {
   ibv_sge memory{};
   if (slots_ != nullptr) {
-    memory = {reinterpret_cast<std::uintptr_t>(slots_->at(slot)), kSlotBytes, slots_->local_key()};
+    memory = {reinterpret_cast<std::uintptr_t>(slots_->at(slot)), kSlotBytes,
+              slots_->local_keys()[over_.here]};
   }
   const Status status = pair_->post_receive(slot, slots_ == nullptr ? nullptr : &memory);
   if (status.ok()) ++receives_out_;
   return status;
 }
 
-Status Path::post(const Work& work) {
-  ibv_sge memory{reinterpret_cast<std::uintptr_t>(work.data), work.bytes, work.local_key};
+void Path::post_receive(std::uint32_t slot) {
+  if (state_ != State::open && state_ != State::live) return;
+  if (const Status status = try_post_receive(slot); !status.ok()) refused(status);
+}
+
+bool Path::post(const Work& work) {
+  ibv_sge memory{reinterpret_cast<std::uintptr_t>(work.data), work.bytes,
+                 (*work.local_keys)[over_.here]};
   ibv_send_wr request{};
   request.sg_list = &memory;
   request.num_sge = work.bytes == 0 ? 0 : 1;
@@ -73,29 +127,27 @@ Status Path::post(const Work& work) {
   } else {
     request.opcode = work.tells ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
     request.imm_data = htonl(work.immediate);
-    request.wr.rdma = {work.remote_address, work.remote_key};
+    request.wr.rdma = {work.remote_address, (*work.remote_keys)[over_.there]};
   }
   const std::uint32_t position = pair_->position();
   const Status status = pair_->post_send(request, work.signalled);
-  if (status.ok()) posted_.push_back({work, position});
-  return status;
+  if (status.ok())
+    posted_.push_back({work, position});
+  else
+    refused(status);
+  return status.ok();
 }
 
-Status Path::give(const Work& work) {
+void Path::give(const Work& work) {
   bytes_under_way_ += work.bytes;
-  if (!is_live() || !waiting_.empty() || pair_->room() == 0) {
-    waiting_.push_back(work);
-    return {};
-  }
-  return post(work);
+  const bool waits = !is_live() || !waiting_.empty() || pair_->room() == 0;
+  if (waits || !post(work)) waiting_.push_back(work);
 }
 
-Status Path::post_waiting() {
-  while (is_live() && !waiting_.empty() && pair_->room() > 0) {
-    if (const Status status = post(waiting_.front()); !status.ok()) return status;
+void Path::post_waiting() {
+  while (is_live() && !waiting_.empty() && pair_->room() > 0 && post(waiting_.front())) {
     waiting_.pop_front();
   }
-  return {};
 }
 
 const Work* Path::next_done() {

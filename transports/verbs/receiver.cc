@@ -6,11 +6,12 @@
 namespace thinwire::transports::verbs {
 
 Receiver::Receiver(Registrations& registrations, Sender& sender, std::uint32_t connection,
-                   Finished& finished)
+                   Finished& finished, std::size_t members)
     : registrations_(registrations),
       sender_(sender),
       connection_(connection),
       finished_(finished),
+      members_(members),
       written_(kMaxWritten) {
   for (std::uint16_t number = 0; number < kMaxWritten; ++number) free_numbers_.push_back(number);
 }
@@ -158,9 +159,8 @@ void Receiver::let_write(Slot* slot) {
   header.kind = MessageKind::clear;
   header.send = slot->send;
   header.address = reinterpret_cast<std::uintptr_t>(slot->data);
-  header.remote_key = registrations_.find(slot->memory)->remote_key;
   header.immediate = Immediate{number, written.generation, 0, 1}.pack();
-  sender_.tell(header);
+  sender_.tell(header, registrations_.find(slot->memory)->remote_keys, members_);
 }
 
 void Receiver::written(const Immediate& immediate) {

@@ -30,9 +30,9 @@ struct Oversize {
 
 class Receiver {
  public:
-  // `sender`: of the same connection, for what the peer is to be told.
+  // `sender`: of the same connection, for what the peer is to be told. `members`: of the Endpoint.
   Receiver(Registrations& registrations, Sender& sender, std::uint32_t connection,
-           Finished& finished);
+           Finished& finished, std::size_t members);
 
   // A failure, a message that is longer than its buffer say, is in failure() from then on.
   void post(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie);
@@ -109,6 +109,7 @@ class Receiver {
   Sender& sender_;
   const std::uint32_t connection_;
   Finished& finished_;
+  const std::size_t members_;
   TagMatcher<Slot, Message> matcher_;
   Recycler<Group> groups_;
   Recycler<Slot> slots_;

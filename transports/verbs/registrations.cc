@@ -15,13 +15,23 @@ constexpr int kAccess =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
 }  // namespace
 
-Registrations::Registrations(const Context& context)
-    : context_(context), page_bytes_(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) {}
+Registrations::Registrations(const Contexts& contexts)
+    : contexts_(contexts), page_bytes_(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) {}
 
 Registrations::~Registrations() {
-  for (const Region& region : regions_) {
-    if (region.mr != nullptr) context_.api().dereg_mr(region.mr);
+  for (Region& region : regions_) release(region);
+}
+
+// The first error.
+int Registrations::release(Region& region) const {
+  int error = 0;
+  for (std::size_t i = 0; i < contexts_.size(); ++i) {
+    if (region.mrs[i] == nullptr) continue;
+    const int its = contexts_[i]->api().dereg_mr(region.mrs[i]);
+    if (error == 0) error = its;
   }
+  region = {};
+  return error;
 }
 
 int Registrations::find_region(std::uintptr_t begin, std::uintptr_t end) const {
@@ -31,17 +41,23 @@ int Registrations::find_region(std::uintptr_t begin, std::uintptr_t end) const {
   return at == regions_.end() ? -1 : static_cast<int>(at - regions_.begin());
 }
 
-ibv_mr* Registrations::register_pages(std::uintptr_t begin, std::uintptr_t end) const {
-  return context_.api().reg_mr(context_.domain(), reinterpret_cast<void*>(begin), end - begin,
-                               kAccess);
-}
-
-Result<int> Registrations::make_region(ibv_mr* mr, std::uintptr_t begin, std::uintptr_t end,
-                                       bool shared) {
-  if (mr == nullptr) return Status(Code::system_error, "the memory cannot be registered", errno);
-  auto at = std::ranges::find(regions_, nullptr, &Region::mr);
+template <class Make>
+Result<int> Registrations::make_region(std::uintptr_t begin, std::uintptr_t end, bool shared,
+                                       const Make& make) {
+  Region region{true, {}, begin, end, 0, shared};
+  for (std::size_t i = 0; i < contexts_.size(); ++i) {
+    if (contexts_[i]->is_dead()) continue;
+    region.mrs[i] = make(*contexts_[i]);
+    if (region.mrs[i] != nullptr) continue;
+    const int error = errno;
+    contexts_[i]->take_events();  // perhaps it has just failed altogether
+    if (contexts_[i]->is_dead()) continue;
+    release(region);
+    return Status(Code::system_error, "the memory cannot be registered", error);
+  }
+  auto at = std::ranges::find(regions_, false, &Region::live);
   if (at == regions_.end()) at = regions_.insert(at, Region{});
-  *at = {mr, begin, end, 0, shared};
+  *at = region;
   return static_cast<int>(at - regions_.begin());
 }
 
@@ -56,12 +72,16 @@ MemoryKey Registrations::make_key(int region, bool device_memory) {
   Entry& entry = entries_[index];
   entry.live = true;
   entry.region = region;
-  entry.registered = {0, 0, device_memory};
+  entry.registered = {};
+  entry.registered.device_memory = device_memory;
   if (region >= 0) {
     Region& its = regions_[static_cast<std::size_t>(region)];
     ++its.references;
-    entry.registered.local_key = its.mr->lkey;
-    entry.registered.remote_key = its.mr->rkey;
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      if (its.mrs[i] == nullptr) continue;
+      entry.registered.local_keys[i] = its.mrs[i]->lkey;
+      entry.registered.remote_keys[i] = its.mrs[i]->rkey;
+    }
   }
   return MemoryKey{static_cast<std::uint64_t>(++entry.generation) << 32 | index};
 }
@@ -73,7 +93,10 @@ Result<MemoryKey> Registrations::add(void* data, std::size_t bytes, MemoryKind k
   const std::uintptr_t begin = address / page_bytes_ * page_bytes_;
   const std::uintptr_t end = (address + bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
   if (const int known = find_region(begin, end); known >= 0) return make_key(known, cuda);
-  const auto made = make_region(register_pages(begin, end), begin, end, true);
+  const auto made = make_region(begin, end, true, [&](const Context& context) {
+    return context.api().reg_mr(context.domain(), reinterpret_cast<void*>(begin), end - begin,
+                                kAccess);
+  });
   if (!made.ok()) return made.status();
   return make_key(made.value(), cuda);
 }
@@ -81,8 +104,9 @@ Result<MemoryKey> Registrations::add(void* data, std::size_t bytes, MemoryKind k
 Result<MemoryKey> Registrations::add_dmabuf(void* data, std::size_t bytes, std::uint64_t offset,
                                             int fd) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  ibv_mr* mr = context_.api().reg_dmabuf_mr(context_.domain(), offset, bytes, begin, fd, kAccess);
-  const auto made = make_region(mr, begin, begin + bytes, false);
+  const auto made = make_region(begin, begin + bytes, false, [&](const Context& context) {
+    return context.api().reg_dmabuf_mr(context.domain(), offset, bytes, begin, fd, kAccess);
+  });
   if (!made.ok()) return made.status();
   return make_key(made.value(), true);
 }
@@ -103,15 +127,13 @@ Status Registrations::remove(MemoryKey key) {
   if (entry.region < 0) return {};
   Region& region = regions_[static_cast<std::size_t>(entry.region)];
   if (--region.references > 0) return {};
-  const int error = context_.api().dereg_mr(region.mr);
-  region = {};
+  const int error = release(region);
   return error == 0 ? Status()
                     : Status(Code::system_error, "the memory cannot be deregistered", error);
 }
 
 std::size_t Registrations::regions() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(regions_, [](const Region& region) { return region.mr != nullptr; }));
+  return static_cast<std::size_t>(std::ranges::count(regions_, true, &Region::live));
 }
 
 }  // namespace thinwire::transports::verbs

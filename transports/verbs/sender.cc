@@ -1,6 +1,7 @@
 #include "transports/verbs/sender.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace thinwire::transports::verbs {
@@ -8,9 +9,13 @@ namespace thinwire::transports::verbs {
 namespace {
 
 constexpr std::size_t kMaxOutstanding = 1024;
-// A part is worth a queue pair of its own from this size on.
-constexpr std::size_t kMinPartBytes = 256 * 1024;
-constexpr std::size_t kPartAlignment = 4096;
+// What one path is given at a time of a message that goes over several of them; it is worth that
+// from two of these on.
+constexpr std::size_t kMinChunkBytes = 256 * 1024;
+constexpr std::size_t kMaxChunkBytes = 1024 * 1024;
+constexpr std::size_t kChunkAlignment = 4096;
+// Enough to keep any link busy until the next look at it.
+constexpr std::size_t kMaxUnderWayBytes = 4 * 1024 * 1024;
 constexpr std::uint32_t kSlotsWorthTelling = kSlots / 4;
 constexpr std::uint64_t kWindowWorthTelling = kWindowBytes / 4;
 // Of the window, as the peer knows it: from here on every change is worth telling.
@@ -19,6 +24,11 @@ constexpr std::uint64_t kTightBytes = kWindowBytes / 4 * 3;
 std::uint32_t pieces_of(std::size_t bytes) {
   return static_cast<std::uint32_t>(
       std::max<std::size_t>(1, (bytes + kPieceBytes - 1) / kPieceBytes));
+}
+
+std::size_t chunk_for(std::size_t bytes, std::size_t paths) {
+  const std::size_t share = (bytes / paths + kChunkAlignment - 1) / kChunkAlignment;
+  return std::clamp(share * kChunkAlignment, kMinChunkBytes, kMaxChunkBytes);
 }
 
 }  // namespace
@@ -67,7 +77,8 @@ Status Sender::post(const void* data, std::size_t bytes, std::uint64_t tag, Memo
   if (eager) {
     send->phase = Phase::eager;
     charged_ += cost_of(bytes);
-    return send_pieces(send, header);
+    send_pieces(send, header);
+    return {};
   }
   if (registered == nullptr) {
     auto added = registrations_.add(const_cast<void*>(data), bytes, MemoryKind::host);
@@ -84,10 +95,17 @@ Status Sender::post(const void* data, std::size_t bytes, std::uint64_t tag, Memo
   header.kind = MessageKind::request;
   header.send = send->number;
   // Who answers it has it: no completion is waited for.
-  return send_header(header, nullptr, nullptr, false);
+  send_header(header, nullptr, nullptr, false);
+  return {};
 }
 
-Status Sender::send_pieces(Send* send, MessageHeader header) {
+void Sender::tell(const MessageHeader& header, const Keys& keys, std::size_t members) {
+  control_.push_back({header, keys});
+  control_[control_.size() - 1].header.piece_bytes =
+      static_cast<std::uint32_t>(members * sizeof keys[0]);
+}
+
+void Sender::send_pieces(Send* send, MessageHeader header) {
   header.kind = MessageKind::data;
   header.charged = 1;
   std::size_t at = 0;
@@ -96,15 +114,13 @@ Status Sender::send_pieces(Send* send, MessageHeader header) {
     header.offset = static_cast<std::uint32_t>(at);
     header.piece_bytes = static_cast<std::uint32_t>(piece);
     const bool last = at + piece == send->bytes;
-    const Status status = send_header(header, send->data + at, send, last);
-    if (!status.ok()) return status;
+    send_header(header, send->data + at, send, last);
     at += piece;
   } while (at < send->bytes);
-  return {};
 }
 
-Status Sender::send_header(const MessageHeader& header, const std::byte* piece, Send* owner,
-                           bool signalled) {
+void Sender::send_header(const MessageHeader& header, const void* piece, Send* owner,
+                         bool signalled) {
   std::byte* slot = staging_.at(staged_++ % kSlots);
   std::memcpy(slot, &header, sizeof header);
   if (header.piece_bytes > 0) std::memcpy(slot + sizeof header, piece, header.piece_bytes);
@@ -112,33 +128,32 @@ Status Sender::send_header(const MessageHeader& header, const std::byte* piece, 
   Work work;
   work.data = slot;
   work.bytes = static_cast<std::uint32_t>(sizeof header) + header.piece_bytes;
-  work.local_key = staging_.local_key();
+  work.local_keys = &staging_.local_keys();
   work.signalled = signalled;
   work.owner = owner;
   if (owner != nullptr) ++owner->works;
   sent_bytes_ += work.bytes;
-  return paths_[0]->give(work);
+  paths_[0]->give(work);
 }
 
-Status Sender::flush(const Freed& freed) {
+void Sender::flush(const Freed& freed) {
   const auto stamp = [&](MessageHeader& header) {
     header.slots_freed = told_.slots = freed.slots;
     header.granted = told_.window = freed.window;
   };
   while (!control_.empty() && room() > kReservedSlots) {
-    MessageHeader header = control_.front();
+    Answer& answer = control_.front();
+    stamp(answer.header);
+    send_header(answer.header, answer.keys.data(), nullptr, false);
     control_.pop_front();
-    stamp(header);
-    if (const Status status = send_header(header, nullptr, nullptr, false); !status.ok())
-      return status;
   }
   const bool due = freed.slots - told_.slots >= kSlotsWorthTelling ||
                    freed.window - told_.window >= kWindowWorthTelling ||
                    (freed.window != told_.window && freed.arrived - told_.window > kTightBytes);
-  if (!due || room() == 0) return {};
+  if (!due || room() == 0) return;
   MessageHeader header;
   stamp(header);
-  return send_header(header, nullptr, nullptr, false);
+  send_header(header, nullptr, nullptr, false);
 }
 
 void Sender::take_counts(const MessageHeader& header) {
@@ -148,60 +163,111 @@ void Sender::take_counts(const MessageHeader& header) {
   granted_ = std::max(granted_, header.granted);
 }
 
-Path& Sender::least_busy() const {
-  const auto data = paths_.subspan(1);
-  return **std::ranges::min_element(data, {}, [](const std::unique_ptr<Path>& path) {
-    return path->bytes_under_way() + (path->is_live() ? 0 : std::size_t{1} << 50);
-  });
+// The data path that would be done with `bytes` more first: by what it has under way, and by the
+// speed of its port. One that stands still, or is not known to work since it was mended, only where
+// there is no other.
+std::size_t Sender::quickest(std::size_t bytes) const {
+  constexpr double kWaits = 1e15;
+  std::size_t best = 1;
+  double best_time = 0;
+  for (std::size_t i = 1; i < paths_.size(); ++i) {
+    const Path& path = *paths_[i];
+    double time =
+        static_cast<double>(path.bytes_under_way() + bytes) / static_cast<double>(path.speed());
+    if (!path.is_live() || !path.is_proven()) time += kWaits;
+    if (i == 1 || time < best_time) {
+      best = i;
+      best_time = time;
+    }
+  }
+  return best;
 }
 
-Status Sender::take_clear(const MessageHeader& header) {
+Status Sender::take_clear(const MessageHeader& header, std::span<const std::byte> keys) {
   if (header.send >= numbered_.size() || !numbered_[header.send]->live ||
-      numbered_[header.send]->phase != Phase::asking) {
+      numbered_[header.send]->phase != Phase::asking || keys.size() > sizeof(Keys)) {
     return {Code::peer_lost, "the peer clears a message that was not announced"};
   }
   Send* send = numbered_[header.send];
-  const Registered* source = registrations_.find(send->memory);
-  if (source == nullptr) {
+  send->source = registrations_.find(send->memory);
+  if (send->source == nullptr) {
     return {Code::invalid_argument, "memory was deregistered while it was being sent"};
   }
   send->phase = Phase::writing;
-  const std::size_t parts = std::clamp<std::size_t>(send->bytes / kMinPartBytes, 1,
-                                                    std::min(paths_.size() - 1, kMaxDataPaths));
-  const std::size_t share =
-      (send->bytes / parts + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
-  Immediate immediate = Immediate::unpack(header.immediate);
-  immediate.parts = static_cast<std::uint8_t>(parts);
-  for (std::size_t part = 0; part < parts; ++part) {
-    immediate.part = static_cast<std::uint8_t>(part);
-    const std::size_t to = part + 1 == parts ? send->bytes : (part + 1) * share;
-    Path& path = parts == 1 ? least_busy() : *paths_[1 + part];
-    const Status status = write_part(send, header, *source, path, immediate, part * share, to);
-    if (!status.ok()) return status;
+  send->address = header.address;
+  send->keys = {};
+  std::memcpy(send->keys.data(), keys.data(), keys.size());
+  send->immediate = Immediate::unpack(header.immediate);
+  send->at = 0;
+  send->over = 0;
+  if (send->bytes < 2 * kMinChunkBytes || paths_.size() == 2) {
+    write_whole(send);
+  } else {
+    ++send->works;  // it is not done before all of it is given
+    striped_.push_back(send);
+    feed();
   }
   return {};
 }
 
-Status Sender::write_part(Send* send, const MessageHeader& clear, const Registered& source,
-                          Path& path, const Immediate& immediate, std::size_t from,
-                          std::size_t to) {
-  while (from < to) {
-    const std::size_t bytes = std::min(to - from, max_write_bytes_);
-    Work work;
-    work.data = send->data + from;
-    work.bytes = static_cast<std::uint32_t>(bytes);
-    work.local_key = source.local_key;
-    work.remote_address = clear.address + from;
-    work.remote_key = clear.remote_key;
-    work.immediate = immediate.pack();
-    from += bytes;
-    work.tells = work.signalled = from == to;
-    work.owner = send;
-    ++send->works;
-    sent_bytes_ += bytes;
-    if (const Status status = path.give(work); !status.ok()) return status;
+void Sender::feed() {
+  while (!striped_.empty() && write_some(striped_.front())) {
+    --striped_.front()->works;
+    striped_.pop_front();
   }
-  return {};
+}
+
+bool Sender::write_some(Send* send) {
+  const std::size_t chunk = std::min(chunk_for(send->bytes, paths_.size() - 1), max_write_bytes_);
+  for (;;) {
+    const std::size_t bytes = std::min(chunk, send->bytes - send->at);
+    const std::size_t path = quickest(bytes);
+    if (paths_[path]->bytes_under_way() >= kMaxUnderWayBytes) return false;
+    send->over |= static_cast<std::uint16_t>(1u << (path - 1));
+    if (send->at + bytes == send->bytes) {
+      end_parts(send, path, bytes);
+      return true;
+    }
+    write(send, path, bytes, false);
+  }
+}
+
+// The last of the message goes over path `last`; each of the others that has some of it only tells
+// so, behind that.
+void Sender::end_parts(Send* send, std::size_t last, std::size_t bytes) {
+  send->immediate.parts = static_cast<std::uint8_t>(std::popcount(send->over));
+  send->immediate.part = 0;
+  for (std::size_t path = 1; path < paths_.size(); ++path) {
+    if ((send->over >> (path - 1) & 1) == 0) continue;
+    write(send, path, path == last ? bytes : 0, true);
+    ++send->immediate.part;
+  }
+}
+
+void Sender::write_whole(Send* send) {
+  const std::size_t path = quickest(send->bytes);
+  while (send->at < send->bytes) {
+    const std::size_t bytes = std::min(send->bytes - send->at, max_write_bytes_);
+    write(send, path, bytes, send->at + bytes == send->bytes);
+  }
+}
+
+// The next `bytes` of the message.
+void Sender::write(Send* send, std::size_t path, std::size_t bytes, bool tells) {
+  Work work;
+  work.data = send->data + send->at;
+  work.bytes = static_cast<std::uint32_t>(bytes);
+  work.local_keys = &send->source->local_keys;
+  work.remote_address = send->address + send->at;
+  work.remote_keys = &send->keys;
+  work.immediate = send->immediate.pack();
+  work.tells = tells;
+  work.signalled = tells || paths_.size() > 2;
+  work.owner = send;
+  send->at += bytes;
+  ++send->works;
+  sent_bytes_ += bytes;
+  paths_[path]->give(work);
 }
 
 void Sender::work_done(const Work& work) {
@@ -234,6 +300,7 @@ void Sender::fail(const Status& status) {
     forget(send);
   }
   control_.clear();
+  striped_.clear();
 }
 
 }  // namespace thinwire::transports::verbs

@@ -39,15 +39,18 @@ class Sender {
   // As Connection::post_send().
   Status post(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
               std::uint64_t cookie, const Freed& freed);
-  // Queues a message of the receiving half; flush() sends it.
-  void tell(const MessageHeader& header) { control_.push_back(header); }
+  // Queues the receiving half's answer to a request; flush() sends it, with the keys of
+  // `members` members.
+  void tell(const MessageHeader& header, const Keys& keys, std::size_t members);
   // Sends what is queued, and the counts alone when `freed` is due to be told.
-  Status flush(const Freed& freed);
+  void flush(const Freed& freed);
 
   // The header of a message that arrived: its counts.
   void take_counts(const MessageHeader& header);
-  // The peer lets a message be written. Code::peer_lost: none that was asked for.
-  Status take_clear(const MessageHeader& header);
+  // The peer lets a message be written with these keys. Code::peer_lost: none that was asked for.
+  Status take_clear(const MessageHeader& header, std::span<const std::byte> keys);
+  // Gives the paths more of what is to be written, as far as they have drained.
+  void feed();
   // One of this half's requests is done.
   void work_done(const Work& work);
 
@@ -72,15 +75,28 @@ class Sender {
     std::size_t bytes = 0;
     MemoryKey memory;
     bool own_memory = false;  // registered for this send alone
+    // While it is written:
+    const Registered* source = nullptr;
+    std::uint64_t address = 0;
+    Keys keys{};
+    Immediate immediate;
+    std::size_t at = 0;      // given to paths so far
+    std::uint16_t over = 0;  // a bit for each data path that has some of it
+  };
+  struct Answer {
+    MessageHeader header;
+    Keys keys{};
   };
   std::uint32_t room() const;
   Send* begin(const void* data, std::size_t bytes, MemoryKey memory, std::uint64_t cookie);
-  Status send_pieces(Send* send, MessageHeader header);
-  Status send_header(const MessageHeader& header, const std::byte* piece, Send* owner,
-                     bool signalled);
-  Status write_part(Send* send, const MessageHeader& clear, const Registered& source, Path& path,
-                    const Immediate& immediate, std::size_t from, std::size_t to);
-  Path& least_busy() const;
+  void send_pieces(Send* send, MessageHeader header);
+  void send_header(const MessageHeader& header, const void* piece, Send* owner, bool signalled);
+  void write_whole(Send* send);
+  // Writes as much as may be under way; true: all of it.
+  bool write_some(Send* send);
+  void end_parts(Send* send, std::size_t last, std::size_t bytes);
+  void write(Send* send, std::size_t path, std::size_t bytes, bool tells);
+  std::size_t quickest(std::size_t bytes) const;
   void finish(Send* send);
   void forget(Send* send);
 
@@ -93,7 +109,8 @@ class Sender {
   Freed told_;
   Recycler<Send> sends_;
   std::vector<Send*> numbered_;
-  Ring<MessageHeader> control_;
+  Ring<Answer> control_;
+  Ring<Send*> striped_;         // being written over several paths, in turn
   std::uint32_t staged_ = 0;    // slots of staging taken, since the start
   std::uint32_t unstaged_ = 0;  // and given back
   std::uint32_t sent_ = 0;      // messages into the peer's slots

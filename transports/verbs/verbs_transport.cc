@@ -2,6 +2,7 @@
 
 #include <net/if.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -12,17 +13,35 @@ namespace thinwire::transports::verbs {
 
 namespace {
 
-// The control device that stands on the same network interface as the port, else on the same PCI
-// device, else the first.
-int control_for(const Device& device, const std::vector<NicInfo>& controls) {
+// Whether a control device stands on the same network interface as the port, or, failing that, on
+// the same PCI device.
+bool is_below(const Device& device, const NicInfo& control, bool by_name) {
+  if (!by_name) return !device.nic.pci_path.empty() && control.pci_path == device.nic.pci_path;
   std::array<char, IF_NAMESIZE> name{};
-  const bool named =
-      device.interface != 0 && ::if_indextoname(device.interface, name.data()) != nullptr;
-  for (std::size_t i = 0; named && i < controls.size(); ++i) {
-    if (controls[i].name == name.data()) return static_cast<int>(i);
+  return device.interface != 0 && ::if_indextoname(device.interface, name.data()) != nullptr &&
+         control.name == name.data();
+}
+
+int index_of(const std::vector<NicInfo>& controls, const auto& fits) {
+  const auto at = std::ranges::find_if(controls, fits);
+  return at == controls.end() ? -1 : static_cast<int>(at - controls.begin());
+}
+
+// Of one port, the control device below it, else the first. Of several, one that is below none of
+// them where there is such a one: it is not to fail with a port.
+int control_for(const std::vector<const Device*>& devices, const std::vector<NicInfo>& controls) {
+  if (devices.size() > 1) {
+    const int apart = index_of(controls, [&](const NicInfo& control) {
+      return std::ranges::none_of(devices, [&](const Device* device) {
+        return is_below(*device, control, true) || is_below(*device, control, false);
+      });
+    });
+    if (apart >= 0) return apart;
   }
-  for (std::size_t i = 0; !device.nic.pci_path.empty() && i < controls.size(); ++i) {
-    if (controls[i].pci_path == device.nic.pci_path) return static_cast<int>(i);
+  for (const bool by_name : {true, false}) {
+    const int own = index_of(
+        controls, [&](const NicInfo& control) { return is_below(*devices[0], control, by_name); });
+    if (own >= 0) return own;
   }
   return 0;
 }
@@ -94,18 +113,43 @@ Result<std::vector<NicInfo>> VerbsTransport::probe() {
 }
 
 Result<std::unique_ptr<Endpoint>> VerbsTransport::open(int device) {
-  const auto devices = probe();
-  if (!devices.ok()) return devices.status();
-  if (device < 0 || static_cast<std::size_t>(device) >= state_->devices.size()) {
-    return Status(Code::invalid_argument, "no such RDMA device", device);
+  return open_merged({&device, 1});
+}
+
+Status VerbsTransport::can_merge(std::span<const int> devices) {
+  const auto known = probe();
+  if (!known.ok()) return known.status();
+  if (devices.size() > kMaxMergedDevices) {
+    return {Code::invalid_config, "at most 8 RDMA devices can be used as one"};
   }
-  const Device& chosen = state_->devices[static_cast<std::size_t>(device)];
+  for (const int device : devices) {
+    if (device < 0 || static_cast<std::size_t>(device) >= state_->devices.size()) {
+      return {Code::invalid_argument, "no such RDMA device", device};
+    }
+    if (state_->devices[static_cast<std::size_t>(device)].ethernet !=
+        state_->devices[static_cast<std::size_t>(devices[0])].ethernet) {
+      return {Code::invalid_config, "InfiniBand and RoCE ports cannot be used as one"};
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Endpoint>> VerbsTransport::open_merged(std::span<const int> devices) {
+  if (devices.empty()) return Status(Code::invalid_argument, "no RDMA device");
+  if (const Status possible = can_merge(devices); !possible.ok()) return possible;
+  std::vector<const Device*> chosen;
+  for (const int device : devices) {
+    chosen.push_back(&state_->devices[static_cast<std::size_t>(device)]);
+  }
   auto control = state_->control.open(control_for(chosen, state_->controls));
   if (!control.ok()) return control.status();
-  auto context = Context::open(*state_->settings, chosen);
-  if (!context.ok()) return context.status();
-  auto endpoint =
-      std::make_unique<VerbsEndpoint>(std::move(context).value(), std::move(control).value());
+  Contexts contexts;
+  for (const Device* device : chosen) {
+    auto context = Context::open(*state_->settings, *device);
+    if (!context.ok()) return context.status();
+    contexts.push_back(std::move(context).value());
+  }
+  auto endpoint = std::make_unique<VerbsEndpoint>(std::move(contexts), std::move(control).value());
   if (!endpoint->is_valid()) return Status(Code::system_error, "cannot make an epoll descriptor");
   return std::unique_ptr<Endpoint>(std::move(endpoint));
 }

@@ -34,6 +34,9 @@ class VerbsTransport final : public Transport {
   // no such port. Looks once and keeps the answer.
   Result<std::vector<NicInfo>> probe() override;
   Result<std::unique_ptr<Endpoint>> open(int device) override;
+  // Ports of one card or of several, all of them InfiniBand or all RoCE.
+  Status can_merge(std::span<const int> devices) override;
+  Result<std::unique_ptr<Endpoint>> open_merged(std::span<const int> devices) override;
 
  private:
   struct State;

@@ -14,5 +14,9 @@ VerbsTransport::~VerbsTransport() = default;
 
 Result<std::vector<NicInfo>> VerbsTransport::probe() { return kAbsent; }
 Result<std::unique_ptr<Endpoint>> VerbsTransport::open(int) { return kAbsent; }
+Status VerbsTransport::can_merge(std::span<const int>) { return kAbsent; }
+Result<std::unique_ptr<Endpoint>> VerbsTransport::open_merged(std::span<const int>) {
+  return kAbsent;
+}
 
 }  // namespace thinwire::transports::verbs
