@@ -44,7 +44,7 @@ struct Config {
   std::int64_t compress_min_bytes = 16 * 1024;          // THINWIRE_COMPRESS_MIN_BYTES
   ScheduleChoice schedule = ScheduleChoice::automatic;  // THINWIRE_SCHEDULE
   GridShape grid;                                       // THINWIRE_GRID
-  std::int64_t piece_bytes = 128 * 1024;                // THINWIRE_PIECE_BYTES
+  std::int64_t piece_bytes = 0;                         // THINWIRE_PIECE_BYTES, 0: chosen
 
   // Compression.
   std::int64_t compress_check = 0;                        // THINWIRE_COMPRESS_CHECK, 0 or 1
@@ -61,6 +61,7 @@ struct Config {
   // Topology.
   std::string hwloc_xml;     // THINWIRE_HWLOC_XML, "": the machine itself
   std::string cluster_file;  // THINWIRE_CLUSTER_FILE, "": none
+  std::string tuning_file;   // THINWIRE_TUNING_FILE, "": built-in constants
 
   // Time.
   std::int64_t connect_timeout_s = 120;  // THINWIRE_CONNECT_TIMEOUT_S

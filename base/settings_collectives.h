@@ -50,10 +50,10 @@ inline constexpr std::array kCollectiveSettings{
                 "reduces 1/n of the vector, two steps. exchange: every rank reduces all of it, one "
                 "step (up to 8 ranks; more: direct). grid: rings along rows, then columns; see "
                 "THINWIRE_GRID. hierarchical: within each host, then between hosts with every rank "
-                "carrying its share. tree: 2 log2(n) steps, for short vectors. auto: where sums "
-                "are compressed or converted, exchange for 2 ranks, direct up to 64 ranks and grid "
-                "above; for exact "
-                "vectors, direct up to 256 KiB on up to 8 ranks, else ring."},
+                "carrying its share. tree: 2 log2(n) steps, for short vectors. auto: what a "
+                "cost model finds fastest for the size, the ranks and their hosts; where sums are "
+                "compressed or converted only of those that round few times: direct and exchange "
+                "up to 64 ranks (`thinwire plan` shows what it weighs)."},
     Setting{.section = "Collectives",
             .name = "THINWIRE_GRID",
             .field = &Config::grid,
@@ -64,14 +64,22 @@ inline constexpr std::array kCollectiveSettings{
                     "columns, for any number, each row of ranks within a rack where racks are "
                     "known and of one size."},
     Setting{.section = "Collectives",
+            .name = "THINWIRE_TUNING_FILE",
+            .field = &Config::tuning_file,
+            .help = "File of `thinwire calibrate`: latencies, rates and speeds by which auto "
+                    "chooses the schedule (docs/scaling.md). What it says must be equal on all "
+                    "ranks; compared when a CollNet connects. Empty: what is built in."},
+    Setting{.section = "Collectives",
             .name = "THINWIRE_PIECE_BYTES",
             .field = &Config::piece_bytes,
             .minimum = 4 * kKiB,
             .maximum = 16 * kMiB,
+            .zero_too = true,
             .unit = Unit::bytes,
             .agreed = true,
             .help = "Longest piece of a vector that one step moves or reduces. Smaller pieces "
-                    "pipeline better, larger ones cost less per byte."},
+                    "pipeline better, larger ones cost less per byte. 0: 128 KiB, or from 32 to "
+                    "256 KiB what auto finds fastest (not with topk)."},
     Setting{.section = "Compression",
             .name = "THINWIRE_EF",
             .field = &Config::ef,

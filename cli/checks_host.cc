@@ -41,10 +41,10 @@ void check_config(const Facts& facts, Findings& out) {
     out.push_back({Verdict::warn, "settings", sentence, "correct or remove it"});
   }
   if (facts.config && !facts.has_places) {
-    out.push_back({Verdict::fail, "settings",
-                   "a file they name is unusable: communicators will not start",
-                   "correct THINWIRE_CLUSTER_FILE or THINWIRE_HWLOC_XML as the messages above say; "
-                   "docs/topology.md has the formats"});
+    out.push_back(
+        {Verdict::fail, "settings", "a file they name is unusable: communicators will not start",
+         "correct THINWIRE_CLUSTER_FILE, THINWIRE_HWLOC_XML or THINWIRE_TUNING_FILE as the "
+         "messages above say; docs/topology.md and docs/scaling.md have the formats"});
     return;
   }
   if (facts.config) {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/libraries.h"
+#include "collectives/tuning_file.h"
 #include "compression/policy.h"
 #include "topology/cluster_file.h"
 #include "topology/discover.h"
@@ -117,6 +118,7 @@ bool can_read_places(const Config& config, const Log& log) {
   options.xml_file = config.hwloc_xml;
   options.use_nvml = false;
   return topology::read_cluster_file(config.cluster_file, log).ok() &&
+         collectives::read_tuning_file(config.tuning_file, "THINWIRE_TUNING_FILE", log).ok() &&
          topology::discover(options, log).ok();
 }
 

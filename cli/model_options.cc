@@ -13,6 +13,9 @@ CLI::App* add_sim_command(CLI::App& app, SimOptions& options) {
   sim->add_option("--oversubscription", options.oversubscription,
                   "of a leaf's uplinks: hosts' rate / uplinks' rate")
       ->capture_default_str();
+  sim->add_option("--fan-in", options.fan_in,
+                  "times that a NIC takes for what waited behind another sender's message")
+      ->capture_default_str();
   sim->add_option("--gbit", options.gbit, "a NIC's rate for payload, Gbit/s")
       ->capture_default_str();
   sim->add_option("--local-gbit", options.local_gbit, "a rank to others of its host, Gbit/s")
@@ -32,11 +35,12 @@ CLI::App* add_sim_command(CLI::App& app, SimOptions& options) {
   sim->add_option("--size", options.bytes, "of the vector of float32, e.g. 64M")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64M");
-  sim->add_option("--piece", options.piece_bytes, "THINWIRE_PIECE_BYTES")
+  sim->add_option("--piece", options.piece_bytes, "THINWIRE_PIECE_BYTES; 0: as auto would")
       ->transform(CLI::AsSizeValue(false))
-      ->default_str("128K");
+      ->default_str("0");
   sim->add_option("--wire-bytes", options.wire_bytes, "of one element; below 4: by a codec")
       ->capture_default_str();
+  sim->add_option("--codec", options.codec, "one that makes it so: int8, fp16, ...");
   sim->add_option("--schedule", options.schedule, "only those whose name begins so");
   sim->add_option("--grid", options.grid, "sides of the grid, e.g. 4x4")->delimiter('x');
   sim->add_flag("--cyclic", options.cyclic, "rank r on host r mod hosts");

@@ -18,6 +18,7 @@ struct SimOptions {
   int rails = 1;
   int racks = 1;
   double oversubscription = 1;
+  double fan_in = 1;
   double gbit = 100;
   double local_gbit = 100;
   double latency_us = 10;
@@ -28,9 +29,10 @@ struct SimOptions {
   double encode_gbytes = 6;
   double decode_gbytes = 8;
   std::uint64_t bytes = std::uint64_t{64} << 20;
-  std::uint64_t piece_bytes = 128 * 1024;
-  double wire_bytes = 4;  // a float32; below 4: as a codec would
-  std::string schedule;   // the beginning of the names that are simulated
+  std::uint64_t piece_bytes = 0;  // 0: what auto would give each schedule
+  double wire_bytes = 4;          // a float32; below 4: as a codec would
+  std::string codec;              // instead of wire_bytes
+  std::string schedule;           // the beginning of the names that are simulated
   std::vector<int> grid;
   bool cyclic = false;
   bool ignore_hosts = false;

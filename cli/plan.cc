@@ -124,12 +124,17 @@ std::string complaint_about_groups(int ranks, int hosts, int racks) {
 
 int explain_plan(const PlanOptions& options, const Log& log) {
   if (const std::string wrong = complaint_about(options); !wrong.empty()) return refuse(wrong);
-  const auto costs = collectives::read_tuning_file(options.tuning_file, log);
+  const auto costs = collectives::read_tuning_file(options.tuning_file, "--tuning-file", log);
   if (!costs.ok()) return 1;
   const collectives::Layout layout = simulator::layout_of(cluster_of(options));
   collectives::EngineOptions engine;
   engine.costs = costs.value();
   engine.grid = options.grid;
+  if (!options.grid.empty()) {
+    engine.schedule = collectives::fits(options.grid, options.ranks)
+                          ? collectives::SchedulePolicy::grid
+                          : collectives::SchedulePolicy::hierarchical;
+  }
   engine.piece_bytes = options.piece_bytes;
   std::string complaint;
   if (auto policy = compression::Policy::parse(options.codec, complaint); policy.ok()) {

@@ -1,12 +1,17 @@
 #include "collectives/candidates.h"
 
 #include <algorithm>
-#include <bit>
+#include <limits>
 
 #include "collectives/schedules/exchange.h"
+#include "collectives/selection.h"
+#include "collectives/staging.h"
 
 namespace thinwire::collectives {
 namespace {
+
+// Predictions that differ less are alike, and the schedule of fewer peers or roundings is taken.
+constexpr double kAlike = 1.002;
 
 const char* too_large(ScheduleKind kind, const Layout& layout) {
   if (kind == ScheduleKind::direct && layout.ranks() > kMaxDirectRanks) {
@@ -45,11 +50,36 @@ const char* refusal(ScheduleKind kind, const Layout& layout, Arithmetic arithmet
   return rounds_too_often(kind, layout);
 }
 
-}  // namespace
+constexpr std::array<std::size_t, 4> kPieces{kPieceBytes, 64 * 1024, 32 * 1024, 16 * 1024};
+// What another size than kPieceBytes must promise to be taken: the model is not that precise.
+constexpr double kWorthwhile = 0.97;
 
-std::size_t size_class(std::size_t vector_bytes) {
-  return std::bit_ceil(std::clamp(vector_bytes, kLeastSizeClass, kLargestSizeClass));
+// Smaller pieces are for vectors that are few tiles otherwise. Of top-k they would choose other
+// elements.
+constexpr std::size_t kFewTiles = 2;
+bool may_choose_pieces(const EngineOptions& options, const Layout& layout, const Task& task) {
+  const double few = static_cast<double>(kFewTiles * kPieceBytes) * layout.ranks();
+  return options.piece_bytes == 0 && task.bytes <= few &&
+         !options.policy.uses(compression::CodecId::topk);
 }
+
+Candidate weigh(ScheduleKind kind, const EngineOptions& options, const Layout& layout, Task task) {
+  Candidate best;
+  const int nodes = is_hierarchical(kind) ? layout.hosts() : layout.ranks();
+  if (grid_nodes(options, layout) == nodes) task.grid = options.grid;
+  const auto pieces =
+      std::span(kPieces).first(may_choose_pieces(options, layout, task) ? kPieces.size() : 1);
+  for (const std::size_t piece : pieces) {
+    const Choice choice{kind, options.piece_bytes == 0 ? piece : options.piece_bytes};
+    task.piece_bytes = static_cast<double>(bounded_piece_bytes(choice, layout));
+    const Prediction p = predict(kind, shape_of(layout), task, options.costs);
+    if (piece != pieces[0] && !(p.seconds < kWorthwhile * best.prediction.seconds)) continue;
+    best = {.kind = kind, .prediction = p, .piece_bytes = choice.piece_bytes};
+  }
+  return best;
+}
+
+}  // namespace
 
 Task task_of(const EngineOptions& options, Arithmetic arithmetic, std::size_t vector_bytes) {
   Task task;
@@ -57,7 +87,6 @@ Task task_of(const EngineOptions& options, Arithmetic arithmetic, std::size_t ve
   task.bytes = static_cast<double>(vector_bytes);
   task.element_bytes = static_cast<double>(element_bytes(type));
   task.arithmetic = arithmetic;
-  task.piece_bytes = static_cast<double>(options.piece_bytes);
   if (!is_lossy(arithmetic)) return task;
   for (std::size_t level = 0; level < task.codecs.size(); ++level) {
     const auto rule =
@@ -72,18 +101,19 @@ Candidates candidates(const EngineOptions& options, const Layout& layout, Arithm
   Candidates all;
   const Task task = task_of(options, arithmetic, vector_bytes);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].kind = kScheduleKinds[i];
-    all[i].prediction = predict(all[i].kind, shape_of(layout), task, options.costs);
+    all[i] = weigh(kScheduleKinds[i], options, layout, task);
     all[i].refused = refusal(all[i].kind, layout, arithmetic);
   }
   return all;
 }
 
 const Candidate& best_of(const Candidates& all) {
-  return *std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    const bool out_a = *a.refused != '\0';
-    const bool out_b = *b.refused != '\0';
-    return out_a != out_b ? out_b : a.prediction.seconds < b.prediction.seconds;
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const Candidate& one : all) {
+    if (*one.refused == '\0') least_s = std::min(least_s, one.prediction.seconds);
+  }
+  return *std::find_if(all.begin(), all.end(), [&](const Candidate& one) {
+    return *one.refused == '\0' && one.prediction.seconds <= kAlike * least_s;
   });
 }
 

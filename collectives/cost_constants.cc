@@ -1,7 +1,7 @@
 #include "collectives/cost_constants.h"
 
 #include <charconv>
-#include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace thinwire::collectives {
@@ -15,6 +15,7 @@ constexpr double kMost = 1e6;
 struct Entry {
   std::string name;
   double* value;
+  bool named = false;  // by an earlier line
 };
 
 constexpr std::array<std::string_view, compression::kLevelCount> kLevelNames{"host", "rack",
@@ -48,15 +49,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // "" when `line` is empty, a comment, or sets one of `entries`.
-std::string take_line(std::string_view line, const std::vector<Entry>& entries) {
+std::string take_line(std::string_view line, std::vector<Entry>& entries) {
   line = trimmed(line.substr(0, line.find('#')));
   if (line.empty()) return "";
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return "no NAME=value";
   const std::string_view name = trimmed(line.substr(0, equals));
   const std::string_view text = trimmed(line.substr(equals + 1));
-  for (const Entry& entry : entries) {
+  for (Entry& entry : entries) {
     if (entry.name != name) continue;
+    if (std::exchange(entry.named, true)) return std::string(name) + " is named twice";
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc{} && end == text.data() + text.size();
@@ -116,7 +118,7 @@ double wire_bytes_per_element(const compression::CodecSpec& codec, double elemen
 
 Result<CostConstants> parse_costs(std::string_view text, std::string& complaint) {
   CostConstants costs = built_in_costs();
-  const std::vector<Entry> entries = entries_of(costs);
+  std::vector<Entry> entries = entries_of(costs);
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     const std::string wrong = take_line(text.substr(0, end), entries);

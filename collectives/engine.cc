@@ -19,7 +19,7 @@ bool grid_fits(const EngineOptions& options, int ranks) {
 
 bool valid(const EngineOptions& options, const Group& group) {
   return group.ranks >= 1 && group.rank >= 0 && group.rank < group.ranks &&
-         options.max_requests >= 1 && options.max_tiles >= 1 && options.piece_bytes >= 1 &&
+         options.max_requests >= 1 && options.max_tiles >= 1 &&
          (options.layout.ranks() == 0 || options.layout.ranks() == group.ranks) &&
          grid_fits(options, group.ranks) && (group.ranks == 1 || group.endpoint != nullptr) &&
          (group.ranks == 1 || group.connections.size() == static_cast<std::size_t>(group.ranks));
@@ -27,7 +27,8 @@ bool valid(const EngineOptions& options, const Group& group) {
 
 TileMemory tile_memory_for(const EngineOptions& options, const PlanCache& plans) {
   const auto tiles = static_cast<std::size_t>(options.max_tiles);
-  const std::size_t largest = largest_tile_bytes(options, plans.layout(), plans.codecs());
+  const std::size_t largest =
+      largest_tile_bytes(options, plans.choices(), plans.layout(), plans.codecs());
   const std::size_t most = kMaxStagingBytes > largest ? kMaxStagingBytes - largest : 0;
   return {tiles, largest, std::max(largest, std::min(tiles * largest, most))};
 }
@@ -187,14 +188,13 @@ Status EngineImpl::fill(Request& request, const Call& call) {
   request.output_bytes = scatters ? own_bytes : total_bytes;
   const bool in_place =
       overlap(input, gathers ? own_bytes : total_bytes, output, request.output_bytes);
-  const ScheduleKind schedule =
-      choose_schedule(options_, plans_.layout(), request.arithmetic, total_bytes);
-  request.plan = &plans_.get(call.collective, schedule, request.arithmetic, in_place);
+  const Choice& choice = plans_.choices().of(request.arithmetic, total_bytes);
+  request.plan = &plans_.get(call.collective, choice.schedule, request.arithmetic, in_place);
   request.input_origin = gathers ? input - own_start : input;
   request.output_origin = scatters ? output - own_start : output;
-  if (const Status sized = size_tiles(request, schedule); !sized.ok()) return sized;
+  if (const Status sized = size_tiles(request, choice); !sized.ok()) return sized;
   request.valid = call.tensor ? call.tensor->valid : SIZE_MAX;
-  request.residual = find_residual(request, call, schedule);
+  request.residual = find_residual(request, call, choice.schedule);
   request.tiles_started = 0;
   request.tiles_done = 0;
   request.done = false;
@@ -202,18 +202,19 @@ Status EngineImpl::fill(Request& request, const Call& call) {
 }
 
 // Short vectors take little staging, so that many may run at once.
-Status EngineImpl::size_tiles(Request& request, ScheduleKind schedule) const {
+Status EngineImpl::size_tiles(Request& request, const Choice& choice) const {
   const Layout& layout = plans_.layout();
   const std::size_t longest = longest_piece(request.offsets);
   const std::size_t blocks =
       std::max<std::size_t>(1, (longest + kBlockElements - 1) / kBlockElements);
   request.tile_elements = std::min(
-      tile_elements(bounded_piece_bytes(options_, layout, request.codecs.sparse()), request.type),
+      tile_elements(bounded_piece_bytes(choice, layout, request.codecs.sparse()), request.type),
       blocks * kBlockElements);
   request.tiles = tile_count(request.offsets, request.tile_elements);
   request.strides =
       strides_for(plans_.codecs(), request.arithmetic, request.type, request.tile_elements);
-  request.tile_bytes = request.strides.total(regions_for(schedule, request.arithmetic, layout));
+  request.tile_bytes =
+      request.strides.total(regions_for(choice.schedule, request.arithmetic, layout));
   const Regions needed{static_cast<std::size_t>(request.plan->wire_regions),
                        static_cast<std::size_t>(request.plan->acc_regions)};
   if (request.strides.total(needed) <= request.tile_bytes) return {};

@@ -27,18 +27,13 @@
 namespace thinwire::collectives {
 
 inline constexpr std::size_t kMaxStagingBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kPieceBytes = 128 * 1024;
 
-// automatic: direct where the codec is lossy or sums are wider than the elements (each value is
-// rounded twice at most, whatever the number of ranks) up to kMaxDirectRanks ranks, grid above; for
-// everything else direct up to kMaxExactDirectRanks ranks and kMaxExactDirectBytes of vector, where
-// two steps beat 2(n-1), and ring above, whose neighbour traffic never makes several senders meet
-// at one receiver's port. hierarchical: between hosts direct where sums are rounded on the way, up
-// to kMaxDirectRanks hosts, ring where they are not, up to kMaxInnerRingHosts; else, or where
-// EngineOptions::grid is set, grid.
+// automatic: what the cost model finds fastest (candidates.h). hierarchical: between hosts direct
+// where sums are rounded on the way, up to kMaxDirectRanks hosts, ring where they are not, up to
+// kMaxInnerRingHosts; else, or where EngineOptions::grid is set, grid.
 inline constexpr int kMaxDirectRanks = 64;
-inline constexpr int kMaxExactDirectRanks = 8;
 inline constexpr int kMaxInnerRingHosts = 16;
-inline constexpr std::size_t kMaxExactDirectBytes = 256 * 1024;
 enum class SchedulePolicy : std::uint8_t {
   automatic,
   ring,
@@ -69,12 +64,14 @@ struct EngineOptions {
   GridSides grid = {};  // of ranks, or of hosts where hierarchical; empty: chosen from ranks and
                         // layout (schedules/grid.h)
   Layout layout = {};   // of the group's ranks; empty: every rank on a host of its own
-  CostConstants costs = built_in_costs();  // candidates.h
+  CostConstants costs = built_in_costs();  // of `automatic`
   compression::Policy policy = {};         // what sums travel with; all exact
   std::size_t compress_min_bytes = 0;      // shorter vectors stay exact, whatever the policy says
   FeedbackOptions feedback = {};
-  std::uint64_t noise_seed = 0;          // of stochastic rounding
-  std::size_t piece_bytes = 128 * 1024;  // longest piece of one tile, in bytes of elements
+  std::uint64_t noise_seed = 0;  // of stochastic rounding
+  // Longest piece of one tile, in bytes of elements. 0: kPieceBytes, or what the cost model finds
+  // better where the schedule is automatic.
+  std::size_t piece_bytes = kPieceBytes;
   int max_requests = 128;
   int numa_node = -1;  // where staging is to lie, the NIC's own; -1: wherever it is first touched
   // The transport takes at least 4 * max_tiles receives per connection before it would_block:

@@ -41,7 +41,7 @@ class EngineImpl final : public Engine {
   Status allocate_staging();
   Status validate(const Call& call) const;
   Status fill(Request& request, const Call& call);
-  Status size_tiles(Request& request, ScheduleKind schedule) const;
+  Status size_tiles(Request& request, const Choice& choice) const;
   compression::Residual* find_residual(const Request& request, const Call& call,
                                        ScheduleKind schedule);
   void finish(Request& request);

@@ -6,7 +6,8 @@ PlanCache::PlanCache(const EngineOptions& options, int rank, int ranks)
     : rank_(rank),
       layout_(layout_of(options, ranks)),
       grid_(grid_of(options, layout_)),
-      codecs_(options.policy, options.compress_min_bytes, layout_) {}
+      codecs_(options.policy, options.compress_min_bytes, layout_),
+      choices_(options, layout_) {}
 
 const CompiledPlan& PlanCache::get(Collective collective, ScheduleKind schedule,
                                    Arithmetic arithmetic, bool in_place) {

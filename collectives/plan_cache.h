@@ -19,6 +19,7 @@ class PlanCache {
 
   const Layout& layout() const { return layout_; }
   const CodecSet& codecs() const { return codecs_; }
+  const Choices& choices() const { return choices_; }
 
   // The Plan of a combination that selection.h can choose under the options given. The first time,
   // this takes time and memory linear in the number of ranks (a millisecond for a thousand).
@@ -32,6 +33,7 @@ class PlanCache {
   const Layout layout_;
   const GridSides grid_;
   const CodecSet codecs_;
+  const Choices choices_;
   std::array<std::unique_ptr<CompiledPlan>,
              kCollectives * kScheduleKinds.size() * kArithmeticCount * 2>
       plans_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collectives/candidates.h"
 #include "collectives/schedules/direct.h"
 #include "collectives/schedules/exchange.h"
 #include "collectives/schedules/grid.h"
@@ -30,25 +31,9 @@ ScheduleKind choose_hierarchical(const EngineOptions& options, const Layout& lay
                                            : ScheduleKind::hierarchical_grid;
 }
 
-// Fewer steps than a ring's and, where sums are rounded on the way, far fewer roundings.
-ScheduleKind choose_automatic(const Layout& layout, bool exact, std::size_t vector_bytes) {
-  // Two ranks send as much either way, in one step, and what is compressed is so only once.
-  if (!exact && layout.ranks() == 2) return ScheduleKind::exchange;
-  if (exact && vector_bytes > kMaxExactDirectBytes) return ScheduleKind::ring;
-  if (layout.ranks() <= (exact ? kMaxExactDirectRanks : kMaxDirectRanks)) {
-    return ScheduleKind::direct;
-  }
-  return exact ? ScheduleKind::ring : ScheduleKind::grid;
-}
-
-}  // namespace
-
-ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
-                             Arithmetic arithmetic, std::size_t vector_bytes) {
-  const bool exact = arithmetic == Arithmetic::native;
+ScheduleKind choose_fixed(const EngineOptions& options, const Layout& layout,
+                          Arithmetic arithmetic) {
   switch (options.schedule) {
-    case SchedulePolicy::ring:
-      return ScheduleKind::ring;
     case SchedulePolicy::direct:
       return ScheduleKind::direct;
     case SchedulePolicy::exchange:
@@ -56,24 +41,49 @@ ScheduleKind choose_schedule(const EngineOptions& options, const Layout& layout,
     case SchedulePolicy::grid:
       return ScheduleKind::grid;
     case SchedulePolicy::hierarchical:
-      return choose_hierarchical(options, layout, exact);
+      return choose_hierarchical(options, layout, arithmetic == Arithmetic::native);
     case SchedulePolicy::tree:
       return ScheduleKind::tree;
-    case SchedulePolicy::automatic:
-      break;
+    default:
+      return ScheduleKind::ring;
   }
-  return choose_automatic(layout, exact, vector_bytes);
 }
 
-bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind kind,
-                Arithmetic arithmetic) {
-  return choose_schedule(options, layout, arithmetic, 0) == kind ||
-         choose_schedule(options, layout, arithmetic, kMaxExactDirectBytes + 1) == kind;
+}  // namespace
+
+Choice choose(const EngineOptions& options, const Layout& layout, Arithmetic arithmetic,
+              std::size_t vector_bytes) {
+  if (options.schedule != SchedulePolicy::automatic) {
+    return {choose_fixed(options, layout, arithmetic),
+            options.piece_bytes == 0 ? kPieceBytes : options.piece_bytes};
+  }
+  const Candidates all = candidates(options, layout, arithmetic, size_class(vector_bytes));
+  const Candidate& best = best_of(all);
+  return {best.kind, best.piece_bytes};
 }
 
-bool may_choose(const EngineOptions& options, const Layout& layout, ScheduleKind kind) {
-  return may_choose(options, layout, kind, Arithmetic::native) ||
-         may_choose(options, layout, kind, Arithmetic::widened);
+Choices::Choices(const EngineOptions& options, const Layout& layout) {
+  for (std::size_t arithmetic = 0; arithmetic < all_.size(); ++arithmetic) {
+    for (std::size_t i = 0; i < kSizeClasses; ++i) {
+      all_[arithmetic][i] =
+          choose(options, layout, static_cast<Arithmetic>(arithmetic), kLeastSizeClass << i);
+    }
+  }
+}
+
+bool Choices::include(ScheduleKind kind) const {
+  for (int arithmetic = 0; arithmetic < kArithmeticCount; ++arithmetic) {
+    if (include(kind, static_cast<Arithmetic>(arithmetic))) return true;
+  }
+  return false;
+}
+
+std::size_t Choices::longest_piece(ScheduleKind kind, Arithmetic arithmetic) const {
+  std::size_t longest = 0;
+  for (const Choice& choice : all_[static_cast<std::size_t>(arithmetic)]) {
+    if (choice.schedule == kind) longest = std::max(longest, choice.piece_bytes);
+  }
+  return longest;
 }
 
 Layout layout_of(const EngineOptions& options, int ranks) {
@@ -115,9 +125,10 @@ Plan make_plan(ScheduleKind kind, Collective collective, int rank, const Layout&
 
 std::vector<int> peers_needed(const EngineOptions& options, int rank, int ranks) {
   const Layout layout = layout_of(options, ranks);
+  const Choices choices(options, layout);
   std::vector<int> peers;
   for (const ScheduleKind kind : kScheduleKinds) {
-    if (!may_choose(options, layout, kind)) continue;
+    if (!choices.include(kind)) continue;
     const std::vector<int> named =
         peers_of(make_plan(kind, Collective::all_reduce, rank, layout, grid_of(options, layout)));
     peers.insert(peers.end(), named.begin(), named.end());

@@ -64,27 +64,27 @@ Regions regions_for(ScheduleKind kind, Arithmetic arithmetic, const Layout& layo
   }
 }
 
-std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout, bool sparse) {
-  const bool uneven = options.schedule == SchedulePolicy::hierarchical && !has_even_hosts(layout);
-  const std::size_t each = uneven ? 4 : options.schedule == SchedulePolicy::exchange ? 3 : 2;
+std::size_t bounded_piece_bytes(const Choice& choice, const Layout& layout, bool sparse) {
+  const bool uneven = is_hierarchical(choice.schedule) && !has_even_hosts(layout);
+  const std::size_t each = uneven ? 4 : choice.schedule == ScheduleKind::exchange ? 3 : 2;
   const std::size_t most_regions = each * static_cast<std::size_t>(layout.ranks()) + 8;
-  const std::size_t wanted = sparse ? kSparsePieces * options.piece_bytes : options.piece_bytes;
+  const std::size_t wanted = sparse ? kSparsePieces * choice.piece_bytes : choice.piece_bytes;
   return std::min(wanted, kMaxStagingBytes / 3 / most_regions);
 }
 
-std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layout,
-                               const CodecSet& codecs) {
+std::size_t largest_tile_bytes(const EngineOptions& options, const Choices& choices,
+                               const Layout& layout, const CodecSet& codecs) {
   std::size_t largest = 1;
   for (const ScheduleKind kind : kScheduleKinds) {
     for (int i = 0; i < kArithmeticCount * kDataTypeCount; ++i) {
       const auto arithmetic = static_cast<Arithmetic>(i / kDataTypeCount);
       const auto type = static_cast<DataType>(i % kDataTypeCount);
-      const bool unused = (is_lossy(arithmetic) && !codecs.lossy()) ||
-                          !runs_with(arithmetic, type) ||
-                          !may_choose(options, layout, kind, arithmetic);
+      const std::size_t longest = choices.longest_piece(kind, arithmetic);
+      const bool unused =
+          (is_lossy(arithmetic) && !codecs.lossy()) || !runs_with(arithmetic, type) || longest == 0;
       if (unused) continue;
       const bool sparse = is_lossy(arithmetic) && options.policy.uses(compression::CodecId::topk);
-      const std::size_t piece_bytes = bounded_piece_bytes(options, layout, sparse);
+      const std::size_t piece_bytes = bounded_piece_bytes({kind, longest}, layout, sparse);
       const Strides strides =
           strides_for(codecs, arithmetic, type, tile_elements(piece_bytes, type));
       largest = std::max(largest, strides.total(regions_for(kind, arithmetic, layout)));

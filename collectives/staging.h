@@ -29,14 +29,13 @@ struct Strides {
 Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
                     std::size_t tile_elements);
 
-// options.piece_bytes, or less in groups so large that not even two tiles would fit. Of top-k four
+// choice.piece_bytes, or less in groups so large that not even two tiles would fit. Of top-k four
 // times that: so little of a piece travels that messages would be tiny, and finding the largest
 // elements costs something for each piece.
-std::size_t bounded_piece_bytes(const EngineOptions& options, const Layout& layout,
-                                bool sparse = false);
+std::size_t bounded_piece_bytes(const Choice& choice, const Layout& layout, bool sparse = false);
 
-// The most that one tile takes, over all types and schedules that the options allow.
-std::size_t largest_tile_bytes(const EngineOptions& options, const Layout& layout,
-                               const CodecSet& codecs);
+// The most that one tile takes, over all types and schedules that can be chosen.
+std::size_t largest_tile_bytes(const EngineOptions& options, const Choices& choices,
+                               const Layout& layout, const CodecSet& codecs);
 
 }  // namespace thinwire::collectives

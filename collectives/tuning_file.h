@@ -11,7 +11,8 @@
 namespace thinwire::collectives {
 
 // The built-in constants for an empty path. A file that cannot be read or is malformed is logged
-// ("FILE:LINE: what") and fails with Code::invalid_config.
-Result<CostConstants> read_tuning_file(const std::string& path, const Log& log);
+// ("ORIGIN: FILE:LINE: what") and fails with Code::invalid_config. `origin`: who named it, a
+// setting or an option.
+Result<CostConstants> read_tuning_file(const std::string& path, const char* origin, const Log& log);
 
 }  // namespace thinwire::collectives

@@ -55,6 +55,11 @@ std::string cluster_text(const topology::ClusterView& cluster) {
   return "contents of THINWIRE_CLUSTER_FILE=" + std::to_string(cluster.digest()) + "\n";
 }
 
+// What decides the schedule, wherever it comes from.
+std::string tuning_text(const collectives::CostConstants& costs) {
+  return "contents of THINWIRE_TUNING_FILE=" + std::to_string(costs_hash(costs)) + "\n";
+}
+
 collectives::Layout layout_of(const std::vector<Whereabouts>& places) {
   std::vector<std::uint64_t> hosts;
   std::vector<std::uint64_t> racks;
@@ -94,7 +99,8 @@ Verdict connect_group(GroupLinks& links, JointEndpoint& endpoint, Plugin& plugin
                       collectives::EngineOptions& options) {
   const Schedule schedule{plugin.clock().now_ns(),
                           plugin.config().connect_timeout_s * 1'000'000'000};
-  const std::string settings = settings_text(plugin.config()) + cluster_text(plugin.cluster());
+  const std::string settings =
+      settings_text(plugin.config()) + cluster_text(plugin.cluster()) + tuning_text(plugin.costs());
   const Whereabouts place = whereabouts(plugin);
   const auto make_tree = [&](std::int64_t deadline_ns) {
     return links.establish(tree_peers(links.rank(), links.ranks()), deadline_ns);

@@ -95,6 +95,7 @@ Result<std::unique_ptr<CollComm>> CollComm::connect(Plugin& plugin, CollListener
   std::unique_ptr<CollComm> comm(new CollComm(plugin, std::move(endpoint).value()));
   const int ranks = static_cast<int>(handles.size());
   collectives::EngineOptions options = engine_options(plugin.config());
+  options.costs = plugin.costs();
   std::size_t near_links = 0;
   {
     GroupLinks links(*comm->endpoint_, *listener.listener(), std::move(handles), rank,

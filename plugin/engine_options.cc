@@ -13,7 +13,7 @@ namespace thinwire::plugin {
 namespace {
 
 // Changes whenever two builds could disagree on what travels: plans, geometry, tags, codecs.
-constexpr int kCollectiveProtocol = 2;
+constexpr int kCollectiveProtocol = 3;
 
 collectives::FeedbackMode feedback_of(FeedbackChoice choice) {
   switch (choice) {

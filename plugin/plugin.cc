@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "collectives/tuning_file.h"
 #include "compression/policy.h"
 #include "plugin/counters.h"
 #include "plugin/pending_connects.h"
@@ -55,6 +56,10 @@ Status Plugin::find_places() {
   auto cluster = topology::read_cluster_file(config_.cluster_file, log_);
   if (!cluster.ok()) return cluster.status();
   cluster_ = std::move(cluster).value();
+  const auto costs =
+      collectives::read_tuning_file(config_.tuning_file, "THINWIRE_TUNING_FILE", log_);
+  if (!costs.ok()) return costs.status();
+  costs_ = costs.value();
   topology::DiscoverOptions options;
   options.xml_file = config_.hwloc_xml;
   options.use_nvml = false;  // NCCL looks after NVLinks

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/nic_info.h"
 #include "base/status.h"
+#include "collectives/cost_constants.h"
 #include "plugin/device_table.h"
 #include "plugin/workers.h"
 #include "topology/cluster_view.h"
@@ -38,6 +39,7 @@ class Plugin {
   const Clock& clock() const { return clock_; }
   DeviceTable& devices() const { return *devices_; }
   const topology::Topology& topology() const { return topology_; }
+  const collectives::CostConstants& costs() const { return costs_; }
   const topology::ClusterView& cluster() const { return cluster_; }  // this rank's own file
   // An Endpoint of the transport over one of devices().
   Result<std::unique_ptr<transports::Endpoint>> open(int device);
@@ -69,6 +71,7 @@ class Plugin {
   topology::ClusterView cluster_;
   Merges& merges_;
   std::unique_ptr<DeviceTable> devices_;
+  collectives::CostConstants costs_;
   std::unique_ptr<Workers> workers_;
   std::mutex sources_mutex_;
   std::map<const void*, CounterSource> sources_;

@@ -1,5 +1,6 @@
 #include "simulator/cluster.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,7 @@ const char* complaint_about(const Cluster& cluster) {
   if (!(cluster.oversubscription >= 1 && cluster.oversubscription <= 1000)) {
     return "the oversubscription must be 1 to 1000";
   }
+  if (!(cluster.fan_in >= 1 && cluster.fan_in <= 10)) return "fan-in must be 1 to 10";
   const Speeds& speeds = cluster.speeds;
   for (const double rate :
        {cluster.rail_bytes_per_s, cluster.local_bytes_per_s, speeds.copy_bytes_per_s,
@@ -37,6 +39,27 @@ collectives::Layout layout_of(const Cluster& cluster) {
     racks.push_back(static_cast<std::uint64_t>(cluster.rack_of(host)));
   }
   return collectives::make_layout(hosts, racks);
+}
+
+collectives::CostConstants costs_of(const Cluster& cluster) {
+  constexpr double kMicrosecond = 1e-6;
+  constexpr double kGbyte = 1e9;
+  // Of a file of such constants; parse_costs() would take no more.
+  const auto bounded = [](double value) { return std::clamp(value, 1e-6, 1e6); };
+  const double host_rate = cluster.rail_bytes_per_s * cluster.rails / kGbyte;
+  collectives::CostConstants costs = collectives::built_in_costs();
+  costs.links = {{{bounded(cluster.local_latency_s / kMicrosecond),
+                   bounded(cluster.local_bytes_per_s / kGbyte)},
+                  {bounded(cluster.latency_s / kMicrosecond), bounded(host_rate)},
+                  {bounded((cluster.latency_s + cluster.spine_latency_s) / kMicrosecond),
+                   bounded(host_rate)}}};
+  costs.fan_in = cluster.fan_in;
+  costs.message_us = bounded(cluster.speeds.message_s / kMicrosecond);
+  costs.copy_gbytes_per_s = bounded(cluster.speeds.copy_bytes_per_s / kGbyte);
+  costs.reduce_gbytes_per_s = bounded(cluster.speeds.reduce_bytes_per_s / kGbyte);
+  costs.codecs.fill({bounded(cluster.speeds.encode_bytes_per_s / kGbyte),
+                     bounded(cluster.speeds.decode_bytes_per_s / kGbyte)});
+  return costs;
 }
 
 }  // namespace thinwire::simulator

@@ -9,6 +9,7 @@
 #include <array>
 #include <limits>
 
+#include "collectives/cost_constants.h"
 #include "collectives/layout.h"
 
 namespace thinwire::simulator {
@@ -31,6 +32,8 @@ struct Cluster {
   int hosts_per_rack = 0;  // 0: all hosts in one rack
   bool cyclic = false;     // rank r on host r mod hosts; else r / ranks_per_host
   double oversubscription = 1;
+  // How much longer a NIC takes for a message that had to wait behind another sender's.
+  double fan_in = 1;
   double rail_bytes_per_s = 12.5e9;   // what is left for payload, each direction
   double local_bytes_per_s = 12.5e9;  // one rank to others of its host
   double latency_s = 0;               // one way between two hosts of a rack
@@ -53,5 +56,8 @@ const char* complaint_about(const Cluster& cluster);
 
 // Where the ranks are, as the ranks themselves would agree.
 collectives::Layout layout_of(const Cluster& cluster);
+
+// What the cost model is told of it; every codec is as fast as `speeds` says.
+collectives::CostConstants costs_of(const Cluster& cluster);
 
 }  // namespace thinwire::simulator

@@ -20,6 +20,7 @@ struct Port {
   double bytes_per_s = 0;
   double free_s = 0;  // when all that came so far can have left
   double bytes = 0;
+  std::int32_t last_from = -1;  // whose message came last
 };
 
 // Where a message passes: at most four ports, each followed by a latency.

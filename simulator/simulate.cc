@@ -33,7 +33,8 @@ struct Message {
   Path path;
   int hop = 0;
   double bytes = 0;
-  double tail_s = 0;      // when its last byte is at the port
+  double tail_s = 0;  // when its last byte is at the port
+  std::int32_t from_rank = 0;
   std::int32_t from = 0;  // places that are simulated
   std::int32_t to = 0;
   std::int32_t tile = 0;
@@ -227,6 +228,7 @@ class Simulation {
     const ProgramStep& step = states_[at(place)].program->steps[at(step_index)];
     Message message;
     message.from = place;
+    message.from_rank = sender_of(place, step.peer);
     message.to = step.peer % simulated_;
     message.tile = tile;
     message.step = step_index;
@@ -238,6 +240,12 @@ class Simulation {
         network_.path(layout.rank_at(place), layout.rank_at(step.peer), layout.rank_at(message.to));
     if (message.bytes > 0) ++sent_messages_;
     schedule(now_, EventKind::at_port, keep(message));
+  }
+
+  // The place that really sends what a simulated receiver takes: images differ.
+  std::int32_t sender_of(std::int32_t place, std::int32_t peer) const {
+    const std::int32_t shift = peer / simulated_ * simulated_;
+    return (place - shift + ranks_) % ranks_;
   }
 
   std::int32_t keep(const Message& message) {
@@ -257,14 +265,21 @@ class Simulation {
     Port& port = network_.port(message.path.ports[at(hop)]);
     const double start = std::max(now_, port.free_s);
     // A port that is faster than what comes in has room for others meanwhile.
-    port.free_s = start + message.bytes / port.bytes_per_s;
+    port.free_s = start + message.bytes / port.bytes_per_s * fan_in(message, port, start);
     port.bytes += message.bytes;
+    port.last_from = message.from_rank;
     const double end = std::max(port.free_s, message.tail_s);
     if (hop == 0) schedule(end, EventKind::sent, index);
     const double latency = message.path.latency_s[at(hop)];
     message.tail_s = end + latency;
     const bool last = message.hop == message.path.length;
     schedule((last ? end : start) + latency, last ? EventKind::arrived : EventKind::at_port, index);
+  }
+
+  // Where a message meets another sender's at the receiver's NIC.
+  double fan_in(const Message& message, const Port& port, double start) const {
+    const bool last = message.path.length > 1 && message.hop == message.path.length;
+    return last && start > now_ && port.last_from != message.from_rank ? cluster_.fan_in : 1;
   }
 
   void arrive(std::int32_t index) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/abi/session.h"
 
@@ -48,6 +49,10 @@ static const struct setting kSettings[] = {
      "/nonexistent/racks",
      tw_nccl_invalid_usage,
      {"THINWIRE_CLUSTER_FILE", "/nonexistent/racks", NULL}},
+    {"THINWIRE_TUNING_FILE",
+     "/nonexistent/tuning",
+     tw_nccl_invalid_usage,
+     {"THINWIRE_TUNING_FILE", "/nonexistent/tuning", NULL}},
     {"NCCL_SOCKET_FAMILY",
      "AF_APPLETALK",
      tw_nccl_success,
@@ -73,26 +78,44 @@ static int setting_rank(struct group* group, void* argument) {
 /* Ranks that would compute different bits refuse to work together, and say on every rank what
  * differs and where. */
 static int mismatch_rank(struct group* group, void* argument) {
-  (void)argument;
-  static const char* const kWords[] = {"THINWIRE_COMPRESS", "1", NULL};
+  const struct setting* odd = argument;
   struct driver driver;
   void* comm = NULL;
-  if (group->rank == kOddRank) setenv("THINWIRE_COMPRESS", "fp16", 1);
+  if (group->rank == kOddRank) setenv(odd->variable, odd->value, 1);
   driver_load(&driver, library, kVersion);
   require_success(driver_init(&driver, record_log), "init");
   const tw_nccl_result_t result = coll_open(&driver, group, &comm);
   require(result == tw_nccl_invalid_usage, "CollNet connect returned %d", (int)result);
-  require(logged(tw_nccl_log_warn, kWords), "no warning names the setting and the rank");
+  require(logged(tw_nccl_log_warn, odd->words), "no warning names the setting and the rank");
   driver_finalize(&driver);
   driver_unload(&driver);
   return 0;
+}
+
+static void run_mismatches(void) {
+  const struct setting codec = {
+      "THINWIRE_COMPRESS", "fp16", tw_nccl_invalid_usage, {"THINWIRE_COMPRESS", "on rank 1", NULL}};
+  run_healthy_ranks(kRanks, mismatch_rank, (void*)&codec);
+
+  char path[] = "/tmp/thinwire-tuning-XXXXXX";
+  const int file = mkstemp(path);
+  static const char kText[] = "rack.latency_us=77\n";
+  require(file >= 0 && write(file, kText, sizeof kText - 1) == (ssize_t)sizeof kText - 1,
+          "cannot write %s", path);
+  close(file);
+  const struct setting tuning = {"THINWIRE_TUNING_FILE",
+                                 path,
+                                 tw_nccl_invalid_usage,
+                                 {"THINWIRE_TUNING_FILE", "on rank 1", NULL}};
+  run_healthy_ranks(kRanks, mismatch_rank, (void*)&tuning);
+  unlink(path);
 }
 
 int main(int argc, char** argv) {
   if (argc != 3) fail("usage: abi_settings LIBRARY values|mismatch");
   library = argv[1];
   if (strcmp(argv[2], "mismatch") == 0) {
-    run_healthy_ranks(kRanks, mismatch_rank, NULL);
+    run_mismatches();
   } else {
     for (size_t i = 0; i < sizeof kSettings / sizeof *kSettings; ++i) {
       run_healthy_ranks(1, setting_rank, (void*)&kSettings[i]);

@@ -184,7 +184,7 @@ TEST(Config, AgreedSettings_ListTheMarkedOnesInTableOrder) {
   EXPECT_THAT(agreed_settings(config),
               ::testing::ElementsAre("THINWIRE_COMPRESS=fp16", "THINWIRE_COMPRESS_MIN_BYTES=16384",
                                      "THINWIRE_SCHEDULE=auto", "THINWIRE_GRID=auto",
-                                     "THINWIRE_PIECE_BYTES=131072", "THINWIRE_COMPRESS_CHECK=0",
+                                     "THINWIRE_PIECE_BYTES=0", "THINWIRE_COMPRESS_CHECK=0",
                                      "THINWIRE_TRANSPORT=auto", "THINWIRE_SHM=auto"));
 }
 

@@ -50,7 +50,7 @@ class Command(unittest.TestCase):
         self.assertIn("nearest known name is THINWIRE_COMPRESS\n", done.stdout)
 
     def test_doctor_reads_the_files_that_settings_name(self):
-        for name in ("THINWIRE_CLUSTER_FILE", "THINWIRE_HWLOC_XML"):
+        for name in ("THINWIRE_CLUSTER_FILE", "THINWIRE_HWLOC_XML", "THINWIRE_TUNING_FILE"):
             done = run("doctor", **{name: "/nonexistent"})
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stdout, r"FAIL +settings +a file they name is unusable")

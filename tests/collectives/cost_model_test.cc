@@ -106,7 +106,8 @@ TEST(Candidates, Hosts_WithSeveralRanks_AreCrossedOnce) {
   const Candidate best =
       best_of(candidates({}, hosts_of(8, 8), Arithmetic::native, static_cast<std::size_t>(bytes)));
   const double once_s = 2 * 7.0 / 8 * bytes / (built_in_costs().links[1].gbytes_per_s * 1e9);
-  EXPECT_NEAR(best.prediction.link_s, once_s, 0.02 * once_s) << name_of(best.kind);
+  // A ring in the order of hosts sends one rank's traffic from each: an eighth more at the most.
+  EXPECT_LE(best.prediction.link_s, 1.13 * once_s) << name_of(best.kind);
 }
 
 TEST(Candidates, Constants_Decide) {
@@ -118,6 +119,68 @@ TEST(Candidates, Constants_Decide) {
   EXPECT_EQ(best(), ScheduleKind::direct);
   options.costs.links[1] = {1e-6, 1e-3};  // bytes cost all, and more where senders meet
   EXPECT_NE(best(), ScheduleKind::direct);
+}
+
+TEST(Choices, EverySizeAndArithmetic_IsWhatIsChosenAnew) {
+  for (const auto& [hosts, each] : {std::pair(1, 1), {2, 1}, {3, 2}, {16, 1}, {65, 1}, {8, 8}}) {
+    const Layout layout = hosts_of(hosts, each);
+    EngineOptions options;
+    options.piece_bytes = 0;
+    const Choices choices(options, layout);
+    for (int a = 0; a < kArithmeticCount; ++a) {
+      const auto arithmetic = static_cast<Arithmetic>(a);
+      for (std::size_t bytes = 1; bytes < std::size_t{1} << 38; bytes = bytes * 3 + 1) {
+        const Choice& one = choices.of(arithmetic, bytes);
+        const Choice anew = choose(options, layout, arithmetic, bytes);
+        EXPECT_EQ(one.schedule, anew.schedule) << bytes;
+        EXPECT_EQ(one.piece_bytes, anew.piece_bytes) << bytes;
+        EXPECT_TRUE(choices.include(one.schedule, arithmetic));
+        EXPECT_LE(one.piece_bytes, choices.longest_piece(one.schedule, arithmetic));
+      }
+    }
+  }
+}
+
+// Longer vectors never take less time, and what is taken is never slower than a ring.
+TEST(Candidates, Sizes_UpTo128Ranks_AreMonotone) {
+  for (int ranks = 2; ranks <= 128; ++ranks) {
+    const Layout layout = flat_layout(ranks);
+    for (const Arithmetic arithmetic : {Arithmetic::native, Arithmetic::lossy_native}) {
+      double before_s = 0;
+      for (std::size_t bytes = kLeastSizeClass; bytes <= kLargestSizeClass; bytes *= 2) {
+        const Candidates all = candidates({}, layout, arithmetic, bytes);
+        const Candidate& best = best_of(all);
+        EXPECT_STREQ(best.refused, "");
+        EXPECT_GE(1.03 * best.prediction.seconds, before_s) << ranks << " ranks, " << bytes;
+        EXPECT_LE(best.prediction.steps, 2 * (ranks - 1));
+        if (arithmetic == Arithmetic::native) {
+          EXPECT_LE(best.prediction.seconds, 1.02 * all[0].prediction.seconds);
+        }
+        before_s = best.prediction.seconds;
+      }
+    }
+  }
+}
+
+TEST(Candidates, FixedPieces_AreKept) {
+  EngineOptions options;
+  options.piece_bytes = 4096;
+  for (const Candidate& one : candidates(options, flat_layout(8), Arithmetic::native, 1 << 20)) {
+    EXPECT_EQ(one.piece_bytes, 4096u);
+  }
+}
+
+TEST(Candidates, TopK_KeepsItsPieces) {
+  EngineOptions options;
+  options.piece_bytes = 0;
+  options.policy =
+      compression::Policy(compression::CodecSpec{.id = compression::CodecId::topk, .ratio = 0.01f});
+  for (std::size_t bytes = kLeastSizeClass; bytes <= kLargestSizeClass; bytes *= 2) {
+    for (const Candidate& one :
+         candidates(options, flat_layout(16), Arithmetic::lossy_native, bytes)) {
+      EXPECT_EQ(one.piece_bytes, kPieceBytes);
+    }
+  }
 }
 
 TEST(SizeClass, AnySize_IsTheNextPowerOfTwo) {
@@ -154,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
     Lines, CostTextMalformed,
     testing::Values(
         Malformed{"rack.latency_us=5\nrack.gbytes_per_s\n", "2: no NAME=value"},
+        Malformed{"fan_in=1\n\nfan_in=1\n", "3: fan_in is named twice"},
         Malformed{"rack.latency=5", "1: unknown name rack.latency"},
         Malformed{"message_us=x", "1: message_us=x: a number from 1e-6 to 1e6 is needed"},
         Malformed{"message_us=-1", "1: message_us=-1: a number from 1e-6 to 1e6 is needed"},

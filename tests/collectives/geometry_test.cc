@@ -61,10 +61,10 @@ TEST(GeometryTiles, Elements_AreWholeBlocksForEveryType) {
 }
 
 TEST(GeometryStaging, Pieces_ShrinkOnlyInVeryLargeGroups) {
-  EngineOptions options;
-  EXPECT_EQ(bounded_piece_bytes(options, flat_layout(64)), options.piece_bytes);
-  const std::size_t large = bounded_piece_bytes(options, flat_layout(4096));
-  EXPECT_LT(large, options.piece_bytes);
+  const Choice choice{ScheduleKind::ring};
+  EXPECT_EQ(bounded_piece_bytes(choice, flat_layout(64)), choice.piece_bytes);
+  const std::size_t large = bounded_piece_bytes(choice, flat_layout(4096));
+  EXPECT_LT(large, choice.piece_bytes);
   EXPECT_LE(large * 2 * 4096 * 2, kMaxStagingBytes);
 }
 

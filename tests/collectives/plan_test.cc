@@ -72,18 +72,13 @@ TEST(PlanChoice, Automatic_FollowsRanksArithmeticAndSize) {
   const auto choose = [](Arithmetic arithmetic, int ranks, std::size_t bytes = 1024) {
     return choose_schedule({}, flat_layout(ranks), arithmetic, bytes);
   };
-  EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::native, 4, kMaxExactDirectBytes + 1), ScheduleKind::ring);
-  EXPECT_EQ(choose(Arithmetic::lossy_native, 4, std::size_t{1} << 30), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::native, 8), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::native, 9), ScheduleKind::ring);
-  EXPECT_EQ(choose(Arithmetic::widened, 64), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::lossy_native, 64), ScheduleKind::direct);
-  EXPECT_EQ(choose(Arithmetic::native, 65), ScheduleKind::ring);
-  EXPECT_EQ(choose(Arithmetic::lossy_widened, 65), ScheduleKind::grid);
-  EngineOptions options;
-  // The ring's neighbours, and those in five rows of 11 and one of 10.
-  EXPECT_EQ(peers_needed(options, 15, 65), (std::vector<int>{4, 14, 16, 26}));
+  constexpr std::size_t kLong = std::size_t{1} << 30;
+  EXPECT_EQ(choose(Arithmetic::native, 4, kLong), ScheduleKind::ring);
+  EXPECT_EQ(choose(Arithmetic::lossy_native, 4, kLong), ScheduleKind::direct);
+  EXPECT_EQ(choose(Arithmetic::lossy_native, 2, 4096), ScheduleKind::exchange);
+  EXPECT_EQ(choose(Arithmetic::native, 65), ScheduleKind::tree);
+  EXPECT_EQ(choose(Arithmetic::lossy_native, 64, kLong), ScheduleKind::direct);
+  EXPECT_NE(choose(Arithmetic::lossy_native, 65, kLong), ScheduleKind::direct);
 }
 
 class PlanGolden : public ::testing::TestWithParam<const char*> {};

@@ -38,17 +38,18 @@ class TileReference {
         arithmetic_(
             choose_arithmetic(problem.collective, problem.type, problem.ranks(), codecs_.lossy())),
         topk_without_(options.feedback.topk_without),
+        choice_(choose(options, layout_of(options, problem.ranks()), arithmetic_,
+                       offsets_.back() * element_)),
         tile_elements_(tile_elements(
-            bounded_piece_bytes(options, layout_of(options, problem.ranks()), codecs_.sparse()),
+            bounded_piece_bytes(choice_, layout_of(options, problem.ranks()), codecs_.sparse()),
             problem.type)),
         tile_(tile),
         outputs_(outputs) {
     const Layout layout = layout_of(options, problem.ranks());
-    const ScheduleKind kind =
-        choose_schedule(options, layout, arithmetic_, offsets_.back() * element_);
     for (int rank = 0; rank < problem.ranks(); ++rank) {
       RankState state;
-      state.plan = make_plan(kind, problem.collective, rank, layout, grid_of(options, layout));
+      state.plan =
+          make_plan(choice_.schedule, problem.collective, rank, layout, grid_of(options, layout));
       state.done.resize(state.plan.steps.size());
       ranks_.push_back(std::move(state));
     }
@@ -192,6 +193,7 @@ class TileReference {
   const LevelCodecs codecs_;
   const Arithmetic arithmetic_;
   const bool topk_without_;
+  const Choice choice_;
   const std::size_t tile_elements_;
   const std::size_t tile_;
   std::vector<Bytes>& outputs_;
@@ -254,12 +256,13 @@ std::vector<Bytes> reference_outputs(const Problem& problem, const EngineOptions
   }
   const Layout layout = layout_of(options, problem.ranks());
   const CodecSet codecs(options.policy, options.compress_min_bytes, layout);
-  const bool sparse = codecs
-                          .choose(problem.collective, problem.type, problem.op,
-                                  problem.offsets().back() * element_bytes(problem.type))
-                          .sparse();
+  const std::size_t bytes = problem.offsets().back() * element_bytes(problem.type);
+  const LevelCodecs levels = codecs.choose(problem.collective, problem.type, problem.op, bytes);
+  const Arithmetic arithmetic =
+      choose_arithmetic(problem.collective, problem.type, problem.ranks(), levels.lossy());
+  const Choice choice = choose(options, layout, arithmetic, bytes);
   const std::size_t elements =
-      tile_elements(bounded_piece_bytes(options, layout, sparse), problem.type);
+      tile_elements(bounded_piece_bytes(choice, layout, levels.sparse()), problem.type);
   const std::size_t tiles = tile_count(problem.offsets(), elements);
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     TileReference(problem, options, tile, outputs).run();

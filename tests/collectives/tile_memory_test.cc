@@ -60,7 +60,7 @@ TEST(TileMemory, ShortVectorsOf64Ranks_RunAllTilesAtOnce) {
   options.policy = compression::Policy(compression::CodecSpec{.id = compression::CodecId::int8});
   const Layout layout = flat_layout(64);
   const CodecSet codecs(options.policy, 0, layout);
-  const std::size_t largest = largest_tile_bytes(options, layout, codecs);
+  const std::size_t largest = largest_tile_bytes(options, Choices(options, layout), layout, codecs);
   const Strides strides =
       strides_for(codecs, Arithmetic::lossy_native, DataType::float32, kBlockElements);
   const std::size_t small =
