@@ -14,6 +14,8 @@ struct NicInfo {
   bool speed_known = false;
   int port = 0;
   int numa_node = -1;  // -1: unknown
+  bool peer_memory = false;  // it reads and writes a GPU's memory by its address
+  bool dmabuf = false;       // and where that comes as a DMA-BUF
   std::string reason;  // why it was chosen, for the log
 };
 

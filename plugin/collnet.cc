@@ -301,7 +301,7 @@ void CollComm::give_back(CollRequest* request) {
 
 Result<void*> CollComm::register_memory(void* data, std::size_t bytes, int kind) {
   const std::lock_guard lock(mutex_);
-  return plugin::register_memory(*endpoint_, data, bytes, kind, plugin_.log());
+  return plugin::register_memory(*endpoint_, data, bytes, kind, tw_nccl_ptr_host, plugin_.log());
 }
 
 Status CollComm::deregister_memory(void* mhandle) {

@@ -28,7 +28,7 @@ tw_nccl_result_t core_devices(Table table, int* count) {
   return tw_nccl_success;
 }
 
-tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
+tw_nccl_result_t core_properties(Table table, int dev, Properties* properties) {
   Plugin* plugin = process().plugin();
   if (plugin == nullptr || properties == nullptr) return tw_nccl_internal_error;
   const Device* device = plugin->devices().find(dev);
@@ -42,7 +42,7 @@ tw_nccl_result_t core_properties(Table, int dev, Properties* properties) {
       .name = nic.name.c_str(),
       .pci_path = nic.pci_path.empty() ? nullptr : nic.pci_path.c_str(),
       .guid = nic.guid,
-      .ptr_support = tw_nccl_ptr_host,
+      .ptr_support = table == Table::net ? memory_types(nic) : tw_nccl_ptr_host,
       .reg_is_global = false,
       .force_flush = false,
       .speed_mbps = nic.speed_mbps,

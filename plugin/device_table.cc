@@ -69,6 +69,8 @@ void DeviceTable::append(std::span<const int> members) {
     device.nic.name += "+" + nic.name;
     device.nic.speed_mbps += nic.speed_mbps;
     device.nic.speed_known &= nic.speed_known;
+    device.nic.peer_memory &= nic.peer_memory;
+    device.nic.dmabuf &= nic.dmabuf;
   }
   devices_.push_back(std::move(device));
 }

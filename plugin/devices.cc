@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/nccl_abi/types.h"
+
 namespace thinwire::plugin {
 namespace {
 
@@ -43,6 +45,11 @@ std::vector<Device> place_devices(std::vector<NicInfo> found, const Topology& to
   std::ranges::stable_sort(devices, {},
                            [&](const Device& device) { return address_of(device.nic, topology); });
   return devices;
+}
+
+int memory_types(const NicInfo& nic) {
+  return tw_nccl_ptr_host | (nic.peer_memory ? tw_nccl_ptr_cuda : 0) |
+         (nic.dmabuf ? tw_nccl_ptr_dmabuf : 0);
 }
 
 std::vector<std::string> gpu_lines(const std::vector<Device>& devices, const Topology& topology) {

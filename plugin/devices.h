@@ -23,6 +23,10 @@ struct Device {
 // transport knows none, and the guid is that of the card.
 std::vector<Device> place_devices(std::vector<NicInfo> found, const topology::Topology& topology);
 
+// NCCL's NCCL_PTR_ values of the memory that it moves point to point, together. CollNet stays with
+// host memory: NCCL stages for it.
+int memory_types(const NicInfo& nic);
+
 // Per GPU of the machine, one line: which device is its own and how far that is. For the log.
 std::vector<std::string> gpu_lines(const std::vector<Device>& devices,
                                    const topology::Topology& topology);

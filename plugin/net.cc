@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "plugin/counters.h"
+#include "plugin/devices.h"
 #include "plugin/memory.h"
 
 namespace thinwire::plugin {
@@ -25,7 +26,11 @@ bool is_poison(const transports::Handle& handle) {
 
 NetComm::NetComm(Plugin& plugin, int device, ObjectKind kind,
                  std::unique_ptr<transports::Endpoint> endpoint)
-    : Object(kind), plugin_(plugin), endpoint_(std::move(endpoint)), requests_(kMaxRequests) {
+    : Object(kind),
+      plugin_(plugin),
+      memory_types_(memory_types(plugin.devices().find(device)->nic)),
+      endpoint_(std::move(endpoint)),
+      requests_(kMaxRequests) {
   plugin_.add_source(this, [this] { return counters(); });
   plugin_.workers().add(
       this, [this] { return progress(); }, device);
@@ -110,6 +115,18 @@ Result<NetRequest*> NetComm::receive(std::span<const transports::ReceiveBuffer> 
   return start([&](std::uint64_t cookie) { return connection_->post_receive(buffers, cookie); });
 }
 
+// Host memory is visible as soon as it is received.
+Result<NetRequest*> NetComm::flush(const void* data, void* mhandle) {
+  if (!is_gpu_memory(mhandle)) return static_cast<NetRequest*>(nullptr);
+  auto started = start(
+      [&](std::uint64_t cookie) { return connection_->post_flush(data, key_of(mhandle), cookie); });
+  // To NCCL no request means that it is flushed.
+  if (started.status().is_would_block()) {
+    return Status(Code::internal_error, "iflush: too many requests at once");
+  }
+  return started;
+}
+
 Result<bool> NetComm::test(NetRequest* request, int* sizes) {
   const std::lock_guard lock(mutex_);
   if (!request->done) poll();
@@ -125,7 +142,13 @@ Result<bool> NetComm::test(NetRequest* request, int* sizes) {
 
 Result<void*> NetComm::register_memory(void* data, std::size_t bytes, int kind) {
   const std::lock_guard lock(mutex_);
-  return plugin::register_memory(*endpoint_, data, bytes, kind, plugin_.log());
+  return plugin::register_memory(*endpoint_, data, bytes, kind, memory_types_, plugin_.log());
+}
+
+Result<void*> NetComm::register_dmabuf(void* data, std::size_t bytes, std::uint64_t offset,
+                                       int fd) {
+  const std::lock_guard lock(mutex_);
+  return plugin::register_dmabuf(*endpoint_, data, bytes, offset, fd, memory_types_, plugin_.log());
 }
 
 Status NetComm::deregister_memory(void* mhandle) {

@@ -47,7 +47,11 @@ class NetComm final : public Object {
   // per buffer, saturated.
   Result<bool> test(NetRequest* request, int* sizes);
 
+  // Null: nothing to wait for. `data` lies in what `mhandle` registered, received by now.
+  Result<NetRequest*> flush(const void* data, void* mhandle);
+
   Result<void*> register_memory(void* data, std::size_t bytes, int kind);
+  Result<void*> register_dmabuf(void* data, std::size_t bytes, std::uint64_t offset, int fd);
   Status deregister_memory(void* mhandle);
 
   bool progress();
@@ -62,6 +66,7 @@ class NetComm final : public Object {
   Result<NetRequest*> start(Post post);
 
   Plugin& plugin_;
+  const int memory_types_;  // that the device takes
   std::mutex mutex_;
   std::unique_ptr<transports::Endpoint> endpoint_;
   std::unique_ptr<transports::Connection> connection_;

@@ -61,8 +61,11 @@ tw_nccl_result_t net_reg_mr(void* handle, void* data, std::size_t bytes, int kin
   return give(comm->register_memory(data, bytes, kind), mhandle);
 }
 
-tw_nccl_result_t net_reg_mr_dmabuf(void*, void*, std::size_t, int, std::uint64_t, int, void**) {
-  return refuse_dmabuf();
+tw_nccl_result_t net_reg_mr_dmabuf(void* handle, void* data, std::size_t bytes, int,
+                                   std::uint64_t offset, int fd, void** mhandle) {
+  NetComm* comm = any_comm_of(handle);
+  if (comm == nullptr || mhandle == nullptr) return not_ours("regMrDmaBuf");
+  return give(comm->register_dmabuf(data, bytes, offset, fd), mhandle);
 }
 
 tw_nccl_result_t net_dereg_mr(void* handle, void* mhandle) {
@@ -104,13 +107,18 @@ tw_nccl_result_t net_irecv(void* handle, int n, void* const* data, const std::si
   return give(posted, request);
 }
 
-// Host memory is visible as soon as it is received: nothing to flush, and a null request is done.
-tw_nccl_result_t net_iflush(void* handle, int, void* const*, const int*, void* const*,
-                            void** request) {
+// One flush serves them all: it comes after everything that the device wrote.
+tw_nccl_result_t net_iflush(void* handle, int n, void* const* data, const int* sizes,
+                            void* const* mhandles, void** request) {
   if (request == nullptr) return tw_nccl_internal_error;
   *request = nullptr;
-  if (comm_of(handle, ObjectKind::net_receive) == nullptr) return not_ours("iflush");
+  NetComm* comm = comm_of(handle, ObjectKind::net_receive);
+  if (comm == nullptr) return not_ours("iflush");
   process().tallies().flushes.fetch_add(1, std::memory_order_relaxed);
+  if (data == nullptr || sizes == nullptr || mhandles == nullptr) return tw_nccl_success;
+  for (int i = n - 1; i >= 0; --i) {
+    if (sizes[i] > 0) return give(comm->flush(data[i], mhandles[i]), request);
+  }
   return tw_nccl_success;
 }
 

@@ -104,6 +104,10 @@ class Connection {
   // Posts 1..kMaxGroupedReceives buffers that complete together once each got its message.
   virtual Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) = 0;
 
+  // Completes with `cookie` once all that was received into this GPU memory, which holds `data`, is
+  // visible to the GPU. Code::invalid_argument: not needed or not possible here.
+  virtual Status post_flush(const void* data, MemoryKey memory, std::uint64_t cookie);
+
   // Ends the use of a completion's view of this connection, once. Soon: the peer's sends wait for
   // the memory.
   virtual void give_back(void* /*view*/) {}
@@ -136,6 +140,10 @@ class Endpoint {
   virtual Result<std::unique_ptr<Connection>> try_accept(Listener& listener) = 0;
 
   virtual Result<MemoryKey> register_memory(void* data, std::size_t bytes, MemoryKind kind) = 0;
+  // GPU memory that its driver exported as a DMA-BUF: `data` lies `offset` bytes into `fd`, which
+  // may be closed afterwards. Code::invalid_argument: this transport cannot.
+  virtual Result<MemoryKey> register_dmabuf(void* data, std::size_t bytes, std::uint64_t offset,
+                                            int fd);
   virtual Status deregister_memory(MemoryKey key) = 0;
 
   // Progresses all connections and listeners, and writes up to out.size() completions. Returns

@@ -197,7 +197,7 @@ ibv_wc_status FakeNetwork::gather(const FakeQp& qp, std::vector<std::byte>& byte
   bytes = send.inlined;
   for (const ibv_sge& each : send.memory) {
     if (memory(each.lkey, each.addr, each.length, 0) == nullptr) return IBV_WC_LOC_PROT_ERR;
-    const auto* from = reinterpret_cast<const std::byte*>(each.addr);
+    const std::byte* from = at(each.lkey, each.addr);
     bytes.insert(bytes.end(), from, from + each.length);
   }
   return bytes.size() > qp.context->options->max_message_bytes ? IBV_WC_LOC_LEN_ERR
@@ -210,8 +210,8 @@ ibv_wc_status FakeNetwork::place(const FakeSend& send, FakeQp& peer, std::size_t
   if (bytes == 0) return IBV_WC_SUCCESS;
   if (send.request.opcode != IBV_WR_SEND) {
     const auto& remote = send.request.wr.rdma;
-    *target = reinterpret_cast<std::byte*>(remote.remote_addr);
     if (memory(remote.rkey, remote.remote_addr, bytes, IBV_ACCESS_REMOTE_WRITE) != nullptr) {
+      *target = at(remote.rkey, remote.remote_addr);
       return IBV_WC_SUCCESS;
     }
     fail_queue_pair(peer, IBV_EVENT_QP_ACCESS_ERR);
@@ -220,12 +220,35 @@ ibv_wc_status FakeNetwork::place(const FakeSend& send, FakeQp& peer, std::size_t
   const std::vector<ibv_sge> into = peer.receives.front().memory;
   const bool fits = !into.empty() && into[0].length >= bytes;
   if (fits && memory(into[0].lkey, into[0].addr, bytes, IBV_ACCESS_LOCAL_WRITE) != nullptr) {
-    *target = reinterpret_cast<std::byte*>(into[0].addr);
+    *target = at(into[0].lkey, into[0].addr);
     return IBV_WC_SUCCESS;
   }
   complete_receive(peer, fits ? IBV_WC_LOC_PROT_ERR : IBV_WC_LOC_LEN_ERR, {});
   fail_queue_pair(peer, IBV_EVENT_QP_FATAL);
   return fits ? IBV_WC_REM_OP_ERR : IBV_WC_REM_INV_REQ_ERR;
+}
+
+std::byte* FakeNetwork::at(std::uint32_t key, std::uint64_t address) const {
+  return reinterpret_cast<std::byte*>(address) + memories_.at(key)->offset;
+}
+
+// What a read gets, from memory and through a queue pair that both allow it.
+ibv_wc_status FakeNetwork::read(const FakeSend& send, FakeQp& peer) {
+  const auto& remote = send.request.wr.rdma;
+  const std::size_t bytes = send.bytes();
+  const bool allowed = (peer.attributes.qp_access_flags & IBV_ACCESS_REMOTE_READ) != 0 &&
+                       memory(remote.rkey, remote.remote_addr, bytes, IBV_ACCESS_REMOTE_READ);
+  if (!allowed) return IBV_WC_REM_ACCESS_ERR;
+  const std::byte* from = at(remote.rkey, remote.remote_addr);
+  for (const ibv_sge& each : send.memory) {
+    if (memory(each.lkey, each.addr, each.length, IBV_ACCESS_LOCAL_WRITE) == nullptr) {
+      return IBV_WC_LOC_PROT_ERR;
+    }
+    std::memcpy(at(each.lkey, each.addr), from, each.length);
+    from += each.length;
+  }
+  ++reads_;
+  return IBV_WC_SUCCESS;
 }
 
 bool FakeNetwork::execute(FakeQp& qp) {
@@ -241,12 +264,14 @@ bool FakeNetwork::execute(FakeQp& qp) {
     return end_with(IBV_WC_RETRY_EXC_ERR);
   }
   const FakeSend& send = qp.sends.front();
-  const bool takes_receive = send.request.opcode != IBV_WR_RDMA_WRITE;
+  const bool reads = send.request.opcode == IBV_WR_RDMA_READ;
+  const bool takes_receive = !reads && send.request.opcode != IBV_WR_RDMA_WRITE;
   // Not ready: tried again for ever.
   if (peer->native.state < IBV_QPS_RTR || (takes_receive && peer->receives.empty())) return false;
   Loss loss{};
   const bool fails = is_to_fail(&loss);
   if (fails && loss == Loss::packet) return end_with(IBV_WC_RETRY_EXC_ERR);
+  if (reads) return end_with(read(send, *peer));
   std::byte* target = nullptr;
   const ibv_wc_status placed = place(send, *peer, bytes.size(), &target);
   if (placed != IBV_WC_SUCCESS) return end_with(placed);

@@ -28,6 +28,7 @@ struct FakePd {
 struct FakeMr {
   ibv_mr native{};
   int access = 0;
+  std::ptrdiff_t offset = 0;  // of what is really there from its address
 };
 
 struct FakeChannel {

@@ -29,6 +29,7 @@ int change_state(FakeQp& qp, const ibv_qp_attr& wanted, int mask) {
   switch (wanted.qp_state) {
     case IBV_QPS_INIT:
       if (from != IBV_QPS_RESET || mask != kToInit || wanted.port_num != 1) return EINVAL;
+      qp.attributes.qp_access_flags = wanted.qp_access_flags;
       break;
     case IBV_QPS_RTR:
       if (from != IBV_QPS_INIT || mask != kToReceive || !may_receive(qp, wanted)) return EINVAL;

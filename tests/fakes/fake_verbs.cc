@@ -167,12 +167,14 @@ ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, void* address, std::size_t bytes, int acce
 }
 
 ibv_mr* FakeVerbs::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t bytes, std::uint64_t iova,
-                                 int, int access) const {
-  if (as<FakeContext>(pd->context)->options->dmabuf) {
-    return make_mr(pd, reinterpret_cast<void*>(iova), bytes, access);
+                                 int fd, int access) const {
+  if (!as<FakeContext>(pd->context)->options->dmabuf || fd < 0) {
+    errno = fd < 0 && as<FakeContext>(pd->context)->options->dmabuf ? EBADF : EOPNOTSUPP;
+    return nullptr;
   }
-  errno = EOPNOTSUPP;
-  return nullptr;
+  ibv_mr* mr = make_mr(pd, reinterpret_cast<void*>(iova), bytes, access);
+  if (mr != nullptr) as<FakeMr>(mr)->offset = n_.dmabuf_offset_;
+  return mr;
 }
 
 int FakeVerbs::dereg_mr(ibv_mr* mr) const {

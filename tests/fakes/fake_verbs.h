@@ -59,6 +59,9 @@ class FakeNetwork {
   void kill(const std::string& hca);
   // Payload of RDMA writes that left from this device.
   std::uint64_t bytes_written(const std::string& hca) const;
+  // What is registered as a DMA-BUF from now on lies `offset` bytes from where the processor has
+  // it: memory that only devices reach.
+  void set_dmabuf_offset(std::ptrdiff_t offset) { dmabuf_offset_ = offset; }
   // An event beside completions.
   void raise(const std::string& hca, ibv_event_type event);
 
@@ -67,6 +70,8 @@ class FakeNetwork {
   // Registrations that were made, destroyed ones included.
   int registrations_made() const { return registrations_; }
   int sends_made() const { return sends_; }
+  // RDMA reads that succeeded.
+  int reads_made() const { return reads_; }
 
  private:
   friend class FakeVerbs;
@@ -88,6 +93,8 @@ class FakeNetwork {
   void run(FakeQp& qp);
   // False: it has to wait for its receive, or for its peer.
   bool execute(FakeQp& qp);
+  std::byte* at(std::uint32_t key, std::uint64_t address) const;
+  ibv_wc_status read(const FakeSend& send, FakeQp& peer);
   ibv_wc_status gather(const FakeQp& qp, std::vector<std::byte>& bytes);
   ibv_wc_status place(const FakeSend& send, FakeQp& peer, std::size_t bytes, std::byte** target);
   void complete_send(FakeQp& qp, ibv_wc_status status);
@@ -109,6 +116,8 @@ class FakeNetwork {
   std::uint32_t next_number_ = 100;
   int registrations_ = 0;
   int sends_ = 0;
+  int reads_ = 0;
+  std::ptrdiff_t dmabuf_offset_ = 0;
   int fail_after_ = -1;
   int fail_times_ = 0;
   Loss loss_ = Loss::packet;

@@ -231,6 +231,23 @@ TEST_P(Messages, RandomTraffic_BothWays_MatchesTheModel) {
   }
 }
 
+// Devices that flush GPU memory flush the host's too.
+TEST_P(Messages, Flush_CompletesOrSaysThatThereIsNone) {
+  Link link = connect_link();
+  Bytes buffer(4096);
+  constexpr std::uint64_t kCookie = std::uint64_t{1} << 40;
+  const auto key =
+      link.to.endpoint->register_memory(buffer.data(), buffer.size(), MemoryKind::host);
+  ASSERT_TRUE(key.ok());
+  const Status posted = link.to.connection->post_flush(buffer.data(), key.value(), kCookie);
+  if (posted.ok()) {
+    EXPECT_TRUE(wait_done(kCookie));
+  } else {
+    EXPECT_EQ(posted.code(), Code::invalid_argument);
+  }
+  EXPECT_TRUE(link.to.endpoint->deregister_memory(key.value()).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Transport, Messages, ::testing::ValuesIn(cases()), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Messages);
 

@@ -56,8 +56,10 @@ Channel::Channel(const Contexts& contexts, Registrations& registrations, Finishe
       outgoing_(std::move(outgoing)),
       paths_(shape.data_paths + 1),
       pairs_(shape.here, shape.there),
+      registrations_(registrations),
       sender_(registrations, *outgoing_, paths_, number, finished, longest_write(contexts)),
-      receiver_(registrations, sender_, number, finished, shape.here),
+      jobs_(contexts, number, finished),
+      receiver_(registrations, sender_, jobs_, number, finished, shape.here),
       mender_(std::make_unique<Mender>(contexts, paths_, pairs_, shape.leads,
                                        contexts[0]->settings().peer_timeout_ns())) {}
 
@@ -128,6 +130,13 @@ Status Channel::post_receive(std::span<const ReceiveBuffer> buffers, std::uint64
   return {};
 }
 
+Status Channel::post_flush(const void* data, MemoryKey memory, std::uint64_t cookie) {
+  const Registered* registered = registrations_.find(memory);
+  if (registered == nullptr) return {Code::invalid_argument, "a flush needs registered memory"};
+  jobs_.flush(data, registered->remote_keys, cookie);
+  return {};
+}
+
 bool Channel::poll(ibv_cq* queue) {
   constexpr int kMaxRounds = 4;
   std::array<ibv_wc, 32> completions;
@@ -151,6 +160,8 @@ bool Channel::progress() {
     if (!closed_) any |= poll(queue);
   }
   if (closed_) return any;
+  any |= jobs_.progress();
+  while (void* slot = jobs_.next_copied()) receiver_.copied(slot);
   take_done();
   for (const auto& path : paths_) path->post_waiting();
   sender_.feed();
@@ -218,11 +229,12 @@ bool Channel::arm() {
   for (ibv_cq* queue : queues_) {
     if (contexts_[0]->api().req_notify_cq(queue) != 0) return false;
   }
-  return true;
+  return jobs_.arm();
 }
 
 Status Channel::failure() const {
   if (failure_.failed()) return failure_;
+  if (jobs_.failure().failed()) return jobs_.failure();
   return mender_->failure().failed() ? mender_->failure() : receiver_.failure();
 }
 
@@ -249,6 +261,7 @@ void Channel::fail_posts(const Status& status) {
   if (closed_) return;
   closed_ = true;
   for (const auto& path : paths_) path->close();
+  jobs_.fail(status);
   sender_.fail(status);
   receiver_.fail(status);
 }

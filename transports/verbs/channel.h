@@ -44,6 +44,7 @@ class Channel {
   Status post_send(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
                    std::uint64_t cookie);
   Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie);
+  Status post_flush(const void* data, MemoryKey memory, std::uint64_t cookie);
 
   // Takes completions and sends what waits. True when something happened.
   bool progress();
@@ -86,7 +87,9 @@ class Channel {
   std::vector<std::unique_ptr<Path>> paths_;
   std::vector<ibv_cq*> queues_;  // of each member
   Pairs pairs_;
+  Registrations& registrations_;
   Sender sender_;
+  DeviceJobs jobs_;
   Receiver receiver_;
   std::unique_ptr<Mender> mender_;
   std::uint32_t slots_freed_ = 0;

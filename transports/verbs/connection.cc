@@ -84,6 +84,13 @@ Status VerbsConnection::post_receive(std::span<const ReceiveBuffer> buffers, std
   return channel_->post_receive(buffers, cookie);
 }
 
+Status VerbsConnection::post_flush(const void* data, MemoryKey memory, std::uint64_t cookie) {
+  const Status status = state();
+  if (!status.ok()) return status;
+  state_.events.interrupt();
+  return channel_->post_flush(data, memory, cookie);
+}
+
 Status VerbsConnection::make_channel(const ControlMessage& peer, std::size_t data_paths) {
   const ChannelShape shape{state_.contexts.size(), peer.members, data_paths, connecting_};
   auto made =

@@ -37,6 +37,7 @@ class VerbsConnection final : public Connection {
   Status post_send(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
                    std::uint64_t cookie) override;
   Status post_receive(std::span<const ReceiveBuffer> buffers, std::uint64_t cookie) override;
+  Status post_flush(const void* data, MemoryKey memory, std::uint64_t cookie) override;
   std::string_view peer_name() const override { return peer_name_; }
 
   // A port of the Endpoint came up or went down.

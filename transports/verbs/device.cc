@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,29 @@ void read_sysfs(NicInfo& nic, const std::string& root, const std::string& hca) {
   if (std::ifstream(device / "numa_node") >> node) nic.numa_node = node;
 }
 
+// Whether the driver of a GPU lets RDMA devices at its memory by address.
+bool has_peer_memory(const std::string& root) {
+  constexpr std::array kSigns{
+      "kernel/mm/memory_peers/nv_mem/version", "kernel/mm/memory_peers/nvidia-peermem/version",
+      "kernel/mm/memory_peers/nv_mem_nc/version", "module/nvidia_peermem/version"};
+  return std::ranges::any_of(kSigns, [&](const char* sign) {
+    std::error_code error;
+    return std::filesystem::exists(std::filesystem::path(root) / sign, error);
+  });
+}
+
+// Whether library, kernel and device know DMA-BUFs: then it is the descriptor that they refuse.
+bool takes_dmabuf(const Api& api, ibv_context* context) {
+  ibv_pd* domain = api.alloc_pd(context);
+  if (domain == nullptr) return false;
+  errno = 0;
+  ibv_mr* mr = api.reg_dmabuf_mr(domain, 0, 0, 0, -1, 0);
+  const bool knows = mr != nullptr || (errno != EOPNOTSUPP && errno != EPROTONOSUPPORT);
+  if (mr != nullptr) api.dereg_mr(mr);
+  api.dealloc_pd(domain);
+  return knows;
+}
+
 // One device's ports, as long as it is open.
 class PortFinder {
  public:
@@ -62,6 +86,7 @@ class PortFinder {
       : settings_(settings),
         sysfs_root_(sysfs_root),
         filter_(settings.config.ib_hca),
+        peer_memory_(has_peer_memory(sysfs_root)),
         found_(found) {}
 
   void look_at(ibv_device* native) {
@@ -71,6 +96,7 @@ class PortFinder {
       THINWIRE_INFO(settings_.log, "verbs: %s cannot be opened (errno %d)", hca.c_str(), errno);
       return;
     }
+    dmabuf_ = takes_dmabuf(settings_.api, context);
     ibv_device_attr limits{};
     if (settings_.api.query_device(context, &limits) == 0) {
       for (int port = 1; port <= limits.phys_port_cnt; ++port) {
@@ -116,12 +142,16 @@ class PortFinder {
       device.nic.reason += ", matching NCCL_IB_HCA=" + settings_.config.ib_hca;
     }
     read_sysfs(device.nic, sysfs_root_, hca);
+    device.nic.peer_memory = peer_memory_;
+    device.nic.dmabuf = dmabuf_;
     found_.push_back(std::move(device));
   }
 
   const Settings& settings_;
   const std::string& sysfs_root_;
   const HcaFilter filter_;
+  const bool peer_memory_;
+  bool dmabuf_ = false;  // the device that is looked at
   std::vector<Device>& found_;
 };
 

@@ -30,6 +30,10 @@ class VerbsEndpoint final : public Endpoint {
   Result<MemoryKey> register_memory(void* data, std::size_t bytes, MemoryKind kind) override {
     return state_->registrations.add(data, bytes, kind);
   }
+  Result<MemoryKey> register_dmabuf(void* data, std::size_t bytes, std::uint64_t offset,
+                                    int fd) override {
+    return state_->registrations.add_dmabuf(data, bytes, offset, fd);
+  }
   Status deregister_memory(MemoryKey key) override { return state_->registrations.remove(key); }
   std::size_t poll(std::span<Completion> out) override;
   void wait(std::int64_t timeout_us) override;

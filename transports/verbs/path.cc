@@ -120,7 +120,7 @@ bool Path::post(const Work& work) {
   ibv_send_wr request{};
   request.sg_list = &memory;
   request.num_sge = work.bytes == 0 ? 0 : 1;
-  if (work.bytes > 0 && work.bytes <= pair_->max_inline_bytes())
+  if (work.touchable && work.bytes > 0 && work.bytes <= pair_->max_inline_bytes())
     request.send_flags = IBV_SEND_INLINE;
   if (work.remote_address == 0) {
     request.opcode = IBV_WR_SEND;

@@ -27,6 +27,7 @@ struct Work {
   std::uint32_t immediate = 0;
   bool tells = true;       // takes a receive of the peer: a message, or a write with immediate data
   bool signalled = false;  // its completion is waited for
+  bool touchable = true;   // by the processor, which copies what is sent inline
   void* owner = nullptr;   // the Sender's
 };
 

@@ -29,10 +29,10 @@ Status refused(const char* text, int error) { return {Code::system_error, text, 
 
 Result<std::unique_ptr<QueuePair>> QueuePair::create(const Context& context, ibv_cq* cq,
                                                      QueueDepths depths, std::uint16_t path,
-                                                     std::uint16_t epoch) {
+                                                     std::uint16_t epoch, int access) {
   std::unique_ptr<QueuePair> pair(new QueuePair(context, depths, path, epoch));
   Status status = pair->create_native(cq);
-  if (status.ok()) status = pair->initialise();
+  if (status.ok()) status = pair->initialise(access);
   if (!status.ok()) return status;
   return pair;
 }
@@ -61,12 +61,12 @@ Status QueuePair::create_native(ibv_cq* cq) {
   return refused("no queue pair: too many for the device, or too little locked memory", errno);
 }
 
-Status QueuePair::initialise() {
+Status QueuePair::initialise(int access) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = 0;
   attributes.port_num = context_.port_number();
-  attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  attributes.qp_access_flags = static_cast<unsigned>(access);
   const int error = context_.api().modify_qp(
       native_, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   return error == 0 ? Status() : refused("the queue pair cannot be initialised", error);

@@ -49,10 +49,13 @@ struct WorkName {
 
 class QueuePair {
  public:
-  // `path` and `epoch` name its work requests. Takes receives at once, sends once connected.
+  // `path` and `epoch` name its work requests, `access` is what its peer may do to memory here.
+  // Takes receives at once, sends once connected.
   static Result<std::unique_ptr<QueuePair>> create(const Context& context, ibv_cq* cq,
                                                    QueueDepths depths, std::uint16_t path,
-                                                   std::uint16_t epoch);
+                                                   std::uint16_t epoch,
+                                                   int access = IBV_ACCESS_LOCAL_WRITE |
+                                                                IBV_ACCESS_REMOTE_WRITE);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -82,7 +85,7 @@ class QueuePair {
   QueuePair(const Context& context, QueueDepths depths, std::uint16_t path, std::uint16_t epoch)
       : context_(context), depths_(depths), path_(path), epoch_(epoch) {}
   Status create_native(ibv_cq* cq);
-  Status initialise();
+  Status initialise(int access);
   Status receive_from(const PathAddress& peer);
   Status send_to(const PathAddress& peer);
   ibv_ah_attr route_to(const PathAddress& peer) const;

@@ -5,10 +5,11 @@
 
 namespace thinwire::transports::verbs {
 
-Receiver::Receiver(Registrations& registrations, Sender& sender, std::uint32_t connection,
-                   Finished& finished, std::size_t members)
+Receiver::Receiver(Registrations& registrations, Sender& sender, DeviceJobs& jobs,
+                   std::uint32_t connection, Finished& finished, std::size_t members)
     : registrations_(registrations),
       sender_(sender),
+      jobs_(jobs),
       connection_(connection),
       finished_(finished),
       members_(members),
@@ -50,17 +51,16 @@ void Receiver::begin_message(const MessageHeader& header) {
     return broken("the peer sent more than was granted");
   }
   current_slot_ = matcher_.take_slot(header.tag);
-  if (current_slot_ != nullptr) {
-    fits(current_bytes_, *current_slot_);
-    return;
-  }
+  const bool early = current_slot_ == nullptr;
+  if (!early && !fits(current_bytes_, *current_slot_)) return;
+  if (!early && device_memory(*current_slot_) == nullptr) return;
   Message* message = messages_.take();
   message->tag = header.tag;
   message->bytes = current_bytes_;
   message->announced = false;
   if (current_bytes_ > 0)
     message->copy = std::make_unique_for_overwrite<std::byte[]>(current_bytes_);
-  unexpected_bytes_ += current_bytes_;
+  if (early) unexpected_bytes_ += current_bytes_;
   current_message_ = message;
 }
 
@@ -71,19 +71,22 @@ void Receiver::take_piece(const MessageHeader& header, std::span<const std::byte
       piece.size() > current_bytes_ - current_at_) {
     return broken("the peer's pieces make no message");
   }
-  std::byte* target = current_slot_ != nullptr ? current_slot_->data : current_message_->copy.get();
+  std::byte* target =
+      current_message_ != nullptr ? current_message_->copy.get() : current_slot_->data;
   if (!piece.empty()) std::memcpy(target + current_at_, piece.data(), piece.size());
   current_at_ += piece.size();
   if (current_at_ < current_bytes_) return;
-  if (Slot* slot = std::exchange(current_slot_, nullptr)) {
+  Slot* slot = std::exchange(current_slot_, nullptr);
+  Message* message = std::exchange(current_message_, nullptr);
+  if (message == nullptr) {
     taken_ += cost_of(current_bytes_);
     slot->message_bytes = current_bytes_;
     finish(slot);
     return;
   }
   // Its receive may have been posted while the pieces came.
-  Message* message = std::exchange(current_message_, nullptr);
-  if (Slot* slot = matcher_.take_slot(message->tag))
+  if (slot == nullptr) slot = matcher_.take_slot(message->tag);
+  if (slot != nullptr)
     place(slot, message);
   else
     matcher_.keep(message);
@@ -118,13 +121,27 @@ void Receiver::place(Slot* slot, Message* message) {
       waiting_to_write_.push_back(slot);
       start_waiting();
     } else {
-      if (message->bytes > 0) std::memcpy(slot->data, message->copy.get(), message->bytes);
       taken_ += cost_of(message->bytes);
-      finish(slot);
+      deliver(slot, message);
     }
   }
   message->copy.reset();
   messages_.give_back(message);
+}
+
+const Registered* Receiver::device_memory(const Slot& slot) const {
+  const Registered* registered = registrations_.find(slot.memory);
+  return registered != nullptr && registered->device_memory ? registered : nullptr;
+}
+
+void Receiver::deliver(Slot* slot, Message* message) {
+  const Registered* guest = device_memory(*slot);
+  if (guest != nullptr && message->bytes > 0) {
+    jobs_.copy(slot->data, guest->remote_keys, std::move(message->copy), message->bytes, slot);
+    return;
+  }
+  if (message->bytes > 0) std::memcpy(slot->data, message->copy.get(), message->bytes);
+  finish(slot);
 }
 
 void Receiver::start_waiting() {

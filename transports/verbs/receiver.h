@@ -16,6 +16,7 @@
 #include "transports/finished.h"
 #include "transports/tag_matcher.h"
 #include "transports/transport.h"
+#include "transports/verbs/device_jobs.h"
 #include "transports/verbs/message.h"
 #include "transports/verbs/registrations.h"
 #include "transports/verbs/sender.h"
@@ -30,8 +31,9 @@ struct Oversize {
 
 class Receiver {
  public:
-  // `sender`: of the same connection, for what the peer is to be told. `members`: of the Endpoint.
-  Receiver(Registrations& registrations, Sender& sender, std::uint32_t connection,
+  // `sender`: of the same connection, for what the peer is to be told; `jobs` too, for copies into
+  // GPU memory. `members`: of the Endpoint.
+  Receiver(Registrations& registrations, Sender& sender, DeviceJobs& jobs, std::uint32_t connection,
            Finished& finished, std::size_t members);
 
   // A failure, a message that is longer than its buffer say, is in failure() from then on.
@@ -40,6 +42,9 @@ class Receiver {
   void arrive(const MessageHeader& header, std::span<const std::byte> piece);
   // A part of a long message is written.
   void written(const Immediate& immediate);
+
+  // What DeviceJobs::next_copied() gave.
+  void copied(void* owner) { finish(static_cast<Slot*>(owner)); }
 
   const Status& failure() const { return failure_; }
   const Oversize& oversize() const { return oversize_; }
@@ -96,6 +101,9 @@ class Receiver {
   // False: too long.
   bool fits(std::size_t bytes, const Slot& slot);
   void place(Slot* slot, Message* message);
+  void deliver(Slot* slot, Message* message);
+  // Null: the processor may write there.
+  const Registered* device_memory(const Slot& slot) const;
   void let_write(Slot* slot);
   void start_waiting();
   Status register_if_needed(Slot* slot);
@@ -107,6 +115,7 @@ class Receiver {
 
   Registrations& registrations_;
   Sender& sender_;
+  DeviceJobs& jobs_;
   const std::uint32_t connection_;
   Finished& finished_;
   const std::size_t members_;
@@ -117,7 +126,8 @@ class Receiver {
   std::vector<Written> written_;
   std::vector<std::uint16_t> free_numbers_;  // of written_
   Ring<Slot*> waiting_to_write_;
-  // The message whose pieces are arriving: they come one after the other.
+  // The message whose pieces are arriving: they come one after the other. Both, where its buffer is
+  // GPU memory and it is put together first.
   Slot* current_slot_ = nullptr;
   Message* current_message_ = nullptr;
   std::size_t current_bytes_ = 0;

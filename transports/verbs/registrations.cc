@@ -11,8 +11,9 @@ namespace {
 // The specification ties REMOTE_WRITE to LOCAL_WRITE. Relaxed ordering is an optional flag: where
 // it is not known it has no effect. Data is only ever looked at after its completion, and that is
 // what relaxed ordering leaves in place.
-constexpr int kAccess =
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
+// Only a device itself reads remotely (loopback.h): the queue pairs of peers do not allow it.
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                        IBV_ACCESS_RELAXED_ORDERING;
 }  // namespace
 
 Registrations::Registrations(const Contexts& contexts)

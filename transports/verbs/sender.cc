@@ -263,6 +263,7 @@ void Sender::write(Send* send, std::size_t path, std::size_t bytes, bool tells) 
   work.immediate = send->immediate.pack();
   work.tells = tells;
   work.signalled = tells || paths_.size() > 2;
+  work.touchable = !send->source->device_memory;
   work.owner = send;
   send->at += bytes;
   ++send->works;
