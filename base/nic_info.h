@@ -13,10 +13,10 @@ struct NicInfo {
   int speed_mbps = 10000;  // port speed; 10000 where the system does not say
   bool speed_known = false;
   int port = 0;
-  int numa_node = -1;  // -1: unknown
+  int numa_node = -1;        // -1: unknown
   bool peer_memory = false;  // it reads and writes a GPU's memory by its address
   bool dmabuf = false;       // and where that comes as a DMA-BUF
-  std::string reason;  // why it was chosen, for the log
+  std::string reason;        // why it was chosen, for the log
 };
 
 }  // namespace thinwire

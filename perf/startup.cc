@@ -30,8 +30,8 @@ Config config_of(const EnvironmentList& environment) {
   return config.ok() ? std::move(config).value() : Config();
 }
 
-// int4, fp8 over several hops and what is sparse lose a large part of single elements by design. Fed
-// back errors are of the sums before, which iterations in place let grow.
+// int4, fp8 over several hops and what is sparse lose a large part of single elements by design.
+// Fed back errors are of the sums before, which iterations in place let grow.
 double lossy_bound_of(const Config& config) {
   if (config.ef == FeedbackChoice::all) return kNoLossyBound;
   for (const char* coarse : {"topk", "int4", "fp8"}) {
