@@ -1,4 +1,5 @@
 // Connections as they come and go: set-up, errors, closing, waking up.
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -142,6 +143,31 @@ TEST_P(Connections, PeerDestroyed_AfterItsSendsCompleted_DataStillArrives) {
   ASSERT_TRUE(wait_done(cookie));
   EXPECT_TRUE(completion(cookie).status.ok());
   EXPECT_TRUE(got == sent);
+}
+
+// The receiver had time to notice the end before it posts, one after the other.
+TEST_P(Connections, PeerDestroyed_LongBeforeTheReceives_DataStillArrives) {
+  Link link = connect_link();
+  std::vector<Bytes> sent;
+  std::vector<std::uint64_t> cookies;
+  for (std::size_t i = 0; i < 5; ++i) {
+    sent.push_back(pattern(1000 * i, i));
+    cookies.push_back(send(link.from, sent[i], i));
+  }
+  for (const std::uint64_t cookie : cookies) ASSERT_TRUE(wait_done(cookie));
+  link.from.connection.reset();
+  const auto noticed = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  while (std::chrono::steady_clock::now() < noticed) poll_once();
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    Bytes got(sent[i].size());
+    const auto cookie = receive(link.to, got, i);
+    ASSERT_TRUE(wait_done(cookie));
+    ASSERT_TRUE(completion(cookie).status.ok()) << i;
+    EXPECT_TRUE(got == sent[i]);
+    for (int round = 0; round < 20; ++round) poll_once();
+  }
+  ASSERT_TRUE(progress_until([&] { return link.to.connection->state().failed(); }));
+  EXPECT_EQ(link.to.connection->state().code(), Code::peer_lost);
 }
 
 TEST_P(Connections, Closing_WithPostsOutstanding_DropsThem) {

@@ -209,7 +209,9 @@ void deliver(Core& core, LinkEnd& end) {
       deliver_in_order(core, end);
     }
   }
-  if (end.peer_closed) fail(end, kPeerGone);
+  // What came before is there for receives that come yet.
+  const bool useful = !end.stored.empty() && end.receives == 0 && end.outgoing.empty();
+  if (end.peer_closed && !useful) fail(end, kPeerGone);
 }
 
 void match_stored(LinkEnd& end) {

@@ -121,6 +121,10 @@ Status ShmConnection::post_send(const void* data, std::size_t bytes, std::uint64
                                 std::uint64_t cookie) {
   const Status status = state();
   if (!status.ok()) return status;
+  if (lingers_) {
+    fail({Code::peer_lost, kPeerClosed});
+    return failure_;
+  }
   state_.events.interrupt();
   const Status posted = sender_.post(data, bytes, tag, cookie);
   announce();
@@ -204,6 +208,7 @@ bool ShmConnection::check_ends(End peer_end, bool peer_is_gone) {
   } else if (peer_end == End::too_long) {
     fail({Code::invalid_argument, "a message is longer than the peer's receive buffer"});
   } else if (peer_end == End::closed) {
+    if (linger()) return false;
     fail({Code::peer_lost, kPeerClosed});
   } else if (peer_end != End::open) {
     fail({Code::peer_lost, "the peer failed (its log says why)"});
@@ -213,6 +218,17 @@ bool ShmConnection::check_ends(End peer_end, bool peer_is_gone) {
     return false;
   }
   return true;
+}
+
+// What the peer sent before it closed is there, and its receives may come yet. True while there is
+// some of it and nothing is posted that it cannot serve.
+bool ShmConnection::linger() {
+  const bool may =
+      receiver_.holds_messages() && receiver_.posted_groups() == 0 && !sender_.is_busy();
+  // A closed socket would wake up for ever.
+  if (may && !lingers_) state_.events.remove(socket_.get());
+  lingers_ = may;
+  return may;
 }
 
 // Whoever comes second to the exchange sees what the other did before its own: either this side
@@ -226,8 +242,9 @@ void ShmConnection::announce() {
 bool ShmConnection::arm() {
   if (shared_ == nullptr || failure_.failed()) return true;
   own_side().sleeps.exchange(1);
-  return !sender_.has_work() && !receiver_.has_work() && !peer_is_gone_ &&
-         in_lane().end.load(std::memory_order_acquire) == End::open;
+  const bool quiet = !sender_.has_work() && !receiver_.has_work();
+  return quiet && (lingers_ ||
+                   (!peer_is_gone_ && in_lane().end.load(std::memory_order_acquire) == End::open));
 }
 
 void ShmConnection::disarm() {

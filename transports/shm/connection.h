@@ -68,6 +68,7 @@ class ShmConnection final : public Connection {
   void handle(const ControlMessage& message);
   void settle_reading();
   bool check_ends(End peer_end, bool peer_is_gone);
+  bool linger();
   // Wakes the peer up if it sleeps and something was done for it.
   void announce();
   void fail(const Status& status, End end = End::failed);
@@ -99,6 +100,7 @@ class ShmConnection final : public Connection {
   Receiver receiver_;
   bool reading_is_settled_ = false;
   bool peer_is_gone_ = false;
+  bool lingers_ = false;  // the peer closed, and something of it is still to be received
   Status failure_;
 };
 

@@ -29,6 +29,8 @@ class Sender {
   bool progress();
   // progress() would do something.
   bool has_work() const;
+  // Something is posted and not completed.
+  bool is_busy() const { return !waiting_.empty() || free_exposures_.size() < kExposures; }
   bool wrote() { return std::exchange(wrote_, false); }
   // Completes what is outstanding with `status`.
   void fail(const Status& status);

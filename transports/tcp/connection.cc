@@ -72,6 +72,10 @@ Status TcpConnection::post_send(const void* data, std::size_t bytes, std::uint64
                                 std::uint64_t cookie) {
   const Status status = state();
   if (!status.ok()) return status;
+  if (closed_by_peer_) {
+    fail({Code::peer_lost, kPeerClosed});
+    return failure_;
+  }
   if (!sender_.has_room()) return Status::would_block();
   sender_.post(data, bytes, tag, cookie);
   state_.events.announce_work();
@@ -88,6 +92,7 @@ Status TcpConnection::post_receive(std::span<const ReceiveBuffer> buffers, std::
   // A failure here completes the post like any other.
   const Status posted = receiver_.post(buffers, cookie);
   if (!posted.ok()) fail_telling_the_peer(posted);
+  end_unless_useful();
   state_.events.announce_work();
   return {};
 }
@@ -116,6 +121,7 @@ void TcpConnection::progress(std::int64_t now_ns, bool try_all) {
     if (telling_) finish_failing(now_ns);
     return;
   }
+  if (closed_by_peer_) return;
   if (try_all) {
     for (auto& stream : streams_) stream->readable = true;
   }
@@ -127,7 +133,7 @@ void TcpConnection::progress(std::int64_t now_ns, bool try_all) {
 }
 
 void TcpConnection::check_peer(std::int64_t now_ns) {
-  if (dialer_ || failure_.failed()) return;
+  if (dialer_ || failure_.failed() || closed_by_peer_) return;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (paths_[i].is_lost(read_path_facts(streams_[i]->fd()), now_ns,
                           state_.settings.peer_timeout_ns())) {

@@ -76,6 +76,7 @@ class TcpConnection final : public Connection, private FrameSink {
   void finish_failing(std::int64_t now_ns);
   void log_failure(const Status& status) const;
   void say_goodbye();
+  void end_unless_useful();
 
   EndpointState& state_;
   std::string peer_name_;
@@ -95,6 +96,7 @@ class TcpConnection final : public Connection, private FrameSink {
   std::int64_t reading_at_ns_ = 0;
   bool more_work_ = false;
   bool control_queued_ = false;
+  bool closed_by_peer_ = false;  // in order: nothing more comes
   Status failure_;
   bool telling_ = false;  // failed, but the peer is still being told
   std::int64_t tell_until_ns_ = 0;

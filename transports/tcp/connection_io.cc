@@ -122,7 +122,16 @@ void TcpConnection::stream_ended(Stream& stream, const Status& status) {
   stream.ended = true;
   const bool all_ended =
       std::ranges::all_of(streams_, [](const auto& each) { return each->ended; });
-  if (all_ended) fail({Code::peer_lost, kPeerClosed});
+  closed_by_peer_ = all_ended;
+  end_unless_useful();
+}
+
+// What the peer sent before it closed is here, and its receives may come yet.
+void TcpConnection::end_unless_useful() {
+  if (!closed_by_peer_ || failure_.failed()) return;
+  const bool useful =
+      receiver_.holds_messages() && receiver_.posted_groups() == 0 && sender_.idle();
+  if (!useful) fail({Code::peer_lost, kPeerClosed});
 }
 
 bool TcpConnection::defers(const FrameHeader& header) {

@@ -40,6 +40,11 @@ class Channel {
   bool is_connected() const { return endpoint_ != nullptr; }
 
   const Sender& sender() const { return sender_; }
+  // Whether there is something of a peer that closed to be received, and nothing else is wanted.
+  bool is_useful_alone() const {
+    return receiver_.holds_messages() && receiver_.posted_groups() == 0 &&
+           sender_.posts_in_flight() == 0;
+  }
   Receiver& receiver() { return receiver_; }
   const Receiver& receiver() const { return receiver_; }
 

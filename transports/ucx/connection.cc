@@ -88,6 +88,8 @@ Status UcxConnection::post_send(const void* data, std::size_t bytes, std::uint64
                                 MemoryKey memory, std::uint64_t cookie) {
   const Status status = state();
   if (!status.ok()) return status;
+  if (lingers_) fail(suspicion_);
+  if (failure_.failed()) return failure_;
   if (suspicion_.failed()) return Status::would_block();
   state_.events.interrupt();
   return channel_->post_send(data, bytes, tag, Registrations::type_of(memory), cookie);
@@ -222,6 +224,8 @@ bool UcxConnection::progress(std::int64_t now_ns) {
   const bool all_here =
       channel_->receiver().messages() >= messages_to_come_ && channel_->receiver().in_flight() == 0;
   const bool is_over = said_goodbye_ && (all_here || seen.failed());
+  lingers_ = said_goodbye_ && all_here && channel_->is_useful_alone();
+  if (lingers_) return false;
   if (is_over || now_ns >= fail_at_ns_) fail(suspicion_);
   return true;
 }

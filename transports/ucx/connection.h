@@ -78,6 +78,7 @@ class UcxConnection final : public Connection {
   // for the messages that were sent before it.
   Status suspicion_;
   std::int64_t fail_at_ns_ = 0;
+  bool lingers_ = false;  // the peer closed, and something of it is still to be received
   bool said_goodbye_ = false;
   std::uint64_t messages_to_come_ = 0;  // valid after a goodbye
   Status failure_;

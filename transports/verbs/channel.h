@@ -61,6 +61,10 @@ class Channel {
   std::vector<std::byte> delivered() const;
   bool has_received(std::span<const std::byte> delivered) const;
 
+  // Whether there is something of a peer that closed to be received, and nothing else is wanted.
+  bool is_useful_alone() const {
+    return receiver_.holds_messages() && receiver_.posted_groups() == 0 && sender_.idle();
+  }
   // Completes all outstanding posts with `status`; the device lets go of their memory first.
   void fail_posts(const Status& status);
   void add_to(Counters& counters) const;

@@ -69,6 +69,8 @@ Status VerbsConnection::post_send(const void* data, std::size_t bytes, std::uint
                                   MemoryKey memory, std::uint64_t cookie) {
   const Status status = state();
   if (!status.ok()) return status;
+  if (lingers_) fail({Code::peer_lost, kPeerClosed});
+  if (failure_.failed()) return failure_;
   if (said_goodbye_) return Status::would_block();
   state_.events.interrupt();
   return channel_->post_send(data, bytes, tag, memory, cookie);
@@ -237,10 +239,10 @@ bool VerbsConnection::progress(std::int64_t now_ns) {
 
 bool VerbsConnection::finish_goodbye(std::int64_t now_ns) {
   if (goodbye_until_ns_ == 0) goodbye_until_ns_ = now_ns + kLastMessagesNs;
-  if (channel_->has_received(delivered_) || now_ns >= goodbye_until_ns_) {
-    fail({Code::peer_lost, kPeerClosed});
-  }
-  return true;
+  if (!channel_->has_received(delivered_) && now_ns < goodbye_until_ns_) return true;
+  lingers_ = channel_->is_useful_alone();
+  if (!lingers_) fail({Code::peer_lost, kPeerClosed});
+  return !lingers_;
 }
 
 void VerbsConnection::ports_changed() {

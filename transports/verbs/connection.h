@@ -80,6 +80,7 @@ class VerbsConnection final : public Connection {
   std::int64_t introduced_by_ns_ = 0;  // 0: no deadline yet
   // A peer's goodbye waits for what it had delivered before.
   bool said_goodbye_ = false;
+  bool lingers_ = false;  // everything came, and some of it is still to be received
   std::int64_t goodbye_until_ns_ = 0;
   std::vector<std::byte> delivered_;
   // Paths that failed.

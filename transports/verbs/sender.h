@@ -57,6 +57,7 @@ class Sender {
   // Completes what is outstanding with `status`. The paths are closed.
   void fail(const Status& status);
 
+  bool idle() const { return sends_.in_use() == 0; }
   std::uint64_t messages() const { return messages_; }
   std::uint64_t payload_bytes() const { return payload_bytes_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
