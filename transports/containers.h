@@ -1,6 +1,7 @@
 // Two small containers of the transports' data paths. Owner: one object, one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <utility>
@@ -72,6 +73,11 @@ class Recycler {
   }
   std::size_t in_use() const { return in_use_; }
 
+  template <class Condition>
+  bool any_live(Condition&& condition) const {
+    return std::ranges::any_of(objects_,
+                               [&](const T& object) { return object.live && condition(object); });
+  }
   template <class Visit>
   void for_each_live(Visit&& visit) {
     for (T& object : objects_) {

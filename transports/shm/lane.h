@@ -41,6 +41,7 @@ struct Entry {
   std::uint32_t place = 0;    // a chunk, or kChunks + an exposure; unused where bytes is 0
 };
 static_assert(sizeof(Entry) == 32);
+constexpr bool is_exposed(const Entry& entry) { return entry.place >= kChunks; }
 
 inline constexpr const char* kPeerClosed = "the peer closed the connection";
 

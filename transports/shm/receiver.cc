@@ -9,7 +9,6 @@ namespace {
 // Of messages without a buffer, beside what the lane holds.
 constexpr std::size_t kWindowBytes = std::size_t{4} << 20;
 
-bool is_exposed(const Entry& entry) { return entry.place >= kChunks; }
 constexpr std::uint32_t chunks_like(std::uint32_t place) {
   return place < kSmallChunks ? kSmallChunks : kLargeChunks;
 }

@@ -48,8 +48,12 @@ class Receiver {
   const Status& failure() const { return failure_; }
   std::size_t message_bytes() const { return oversize_message_; }
   std::size_t buffer_bytes() const { return oversize_buffer_; }
-  // Without a buffer so far.
-  bool holds_messages() const { return messages_.in_use() > 0; }
+  // Whole ones, without a buffer so far.
+  bool holds_messages() const {
+    return messages_.any_live([&](const Message& message) {
+      return &message != current_message_ && !is_exposed(message.parts.front().entry);
+    });
+  }
   std::size_t posted_groups() const { return groups_.in_use(); }
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
 

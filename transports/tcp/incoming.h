@@ -56,6 +56,13 @@ struct Incoming {
   Incoming* next = nullptr;
 };
 
+// All of it is held, for a slot that was not posted yet.
+inline bool is_whole(const Incoming& message) {
+  std::size_t bytes = 0;
+  for (const HeldChunk& chunk : message.held) bytes += chunk.complete ? chunk.bytes : 0;
+  return message.slot == nullptr && !message.held.empty() && bytes == message.total_bytes;
+}
+
 using Matcher = TagMatcher<Slot, Incoming>;
 
 }  // namespace thinwire::transports::tcp

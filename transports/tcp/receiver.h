@@ -53,8 +53,8 @@ class Receiver {
   std::uint64_t taken() const { return taken_; }
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
   const Oversize& oversize() const { return oversize_; }
-  // Without a buffer so far.
-  bool holds_messages() const { return messages_.in_use() > 0; }
+  // Whole ones, without a buffer so far.
+  bool holds_messages() const { return messages_.any_live(is_whole); }
   std::size_t posted_groups() const { return groups_.in_use(); }
   std::size_t waiting_tags() const { return matcher_.waiting_tags(); }
 

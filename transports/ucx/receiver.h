@@ -52,8 +52,11 @@ class Receiver {
 
   std::uint64_t messages() const { return next_sequence_; }
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
-  // Without a buffer so far.
-  bool holds_messages() const { return messages_.in_use() > 0; }
+  // Whole ones, without a buffer so far.
+  bool holds_messages() const {
+    return messages_.any_live(
+        [&](const Message& message) { return message.descriptor == nullptr; });
+  }
   std::size_t posted_groups() const { return groups_.in_use(); }
   // Cost of all charged messages that were matched, since the start.
   std::uint64_t taken() const { return taken_; }

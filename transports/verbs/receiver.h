@@ -52,8 +52,11 @@ class Receiver {
   void fail(const Status& status);
 
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
-  // Without a buffer so far.
-  bool holds_messages() const { return messages_.in_use() > 0; }
+  // Whole ones, without a buffer so far.
+  bool holds_messages() const {
+    return messages_.any_live(
+        [&](const Message& message) { return !message.announced && &message != current_message_; });
+  }
   std::size_t posted_groups() const { return groups_.in_use(); }
   // Cost of all short messages that came, and of those that were matched, since the start.
   std::uint64_t arrived() const { return arrived_; }
