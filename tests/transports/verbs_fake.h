@@ -49,7 +49,13 @@ class FakeMergedTransport final : public Transport {
                       const Clock& clock)
       : transport_(hcas, config, log, clock), groups_(std::move(groups)) {}
   std::string_view name() const override { return transport_.name(); }
-  Result<std::vector<NicInfo>> probe() override { return transport_.probe(); }
+  Result<std::vector<NicInfo>> probe() override {
+    auto found = transport_.probe();
+    if (!found.ok()) return found.status();
+    std::vector<NicInfo> devices = std::move(found).value();
+    devices.resize(groups_.size());
+    return devices;
+  }
   Result<std::unique_ptr<Endpoint>> open(int device) override {
     return transport_.open_merged(groups_[static_cast<std::size_t>(device)]);
   }
