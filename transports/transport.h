@@ -85,6 +85,8 @@ struct Counters {
 // than its buffer; a longer one fails the connection on both sides (Code::invalid_argument). A
 // message whose receive is not posted yet waits, within the transport's bounded window.
 // The first error sticks: every outstanding post completes with it and every later call returns it.
+// What a peer had sent whole when it closed stays there for receives that are posted later; the
+// connection fails (Code::peer_lost) as soon as anything else is asked of it, or nothing is left.
 class Connection {
  public:
   virtual ~Connection() = default;

@@ -57,6 +57,9 @@ class FakeMergedTransport final : public Transport {
     return devices;
   }
   Result<std::unique_ptr<Endpoint>> open(int device) override {
+    if (device < 0 || static_cast<std::size_t>(device) >= groups_.size()) {
+      return Status(Code::invalid_argument, "no such device", device);
+    }
     return transport_.open_merged(groups_[static_cast<std::size_t>(device)]);
   }
 
