@@ -1,6 +1,7 @@
 // The verbs transport's entries in the contract suite over the RDMA devices of this host, as
 // tests/rxe-vm has them; elsewhere they skip.
 #include <array>
+#include <vector>
 
 #include "tests/transports/contract.h"
 #include "transports/tcp/tcp_transport.h"
@@ -30,11 +31,13 @@ class MergedTransport final : public Transport {
       : control_(config, log, clock), transport_(config, log, clock, control_) {}
   std::string_view name() const override { return transport_.name(); }
   Result<std::vector<NicInfo>> probe() override {
-    auto devices = transport_.probe();
-    if (!devices.ok() || devices.value().size() >= 2) return devices;
-    return Status(Code::system_error, "needs two RDMA devices");
+    const auto devices = transport_.probe();
+    if (!devices.ok()) return devices.status();
+    if (devices.value().size() < 2) return Status(Code::system_error, "needs two RDMA devices");
+    return std::vector<NicInfo>{devices.value()[0]};
   }
-  Result<std::unique_ptr<Endpoint>> open(int) override {
+  Result<std::unique_ptr<Endpoint>> open(int device) override {
+    if (device != 0) return Status(Code::invalid_argument, "no such device", device);
     return transport_.open_merged(std::array{0, 1});
   }
 
