@@ -14,6 +14,14 @@ function(thinwire_program name)
   target_link_libraries(${name} PRIVATE thinwire_flags ${ARG_DEPENDS})
 endfunction()
 
+# thinwire_label(<target> <label>): target tests_<label> builds what the tests of that label run.
+function(thinwire_label target label)
+  if(NOT TARGET tests_${label})
+    add_custom_target(tests_${label})
+  endif()
+  add_dependencies(tests_${label} ${target})
+endfunction()
+
 # thinwire_test(<name> LABEL <label> SOURCES ... DEPENDS ... [ARGUMENTS ...] [TIMEOUT s]):
 # a GoogleTest executable, run by ctest as one test.
 function(thinwire_test name)
@@ -26,6 +34,7 @@ function(thinwire_test name)
   target_link_libraries(${name} PRIVATE thinwire_flags ${ARG_DEPENDS} GTest::gmock_main)
   # Tests wait for the compiler more than for themselves.
   target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  thinwire_label(${name} ${ARG_LABEL})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
     SKIP_REGULAR_EXPRESSION "PASSED  \\] 0 tests")

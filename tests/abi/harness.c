@@ -189,7 +189,20 @@ static int entries_of(const char* directory, const char* target_prefix) {
   return count;
 }
 
+#ifdef __SANITIZE_THREAD__
+static void* nothing(void* argument) { return argument; }
+
+/* ThreadSanitizer adds a thread of its own to a forked process's first one, and keeps it. */
+static void start_threads_of_sanitizer(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, nothing, NULL) == 0) pthread_join(thread, NULL);
+}
+#else
+static void start_threads_of_sanitizer(void) {}
+#endif
+
 struct traces traces_now(void) {
+  start_threads_of_sanitizer();
   const struct traces now = {.threads = entries_of("/proc/self/task", NULL),
                              .descriptors = entries_of("/proc/self/fd", NULL),
                              .sockets = entries_of("/proc/self/fd", "socket:")};

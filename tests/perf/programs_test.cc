@@ -1,7 +1,9 @@
 // The built programs, run as a user runs them, through the built plugin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,27 @@ Ended run(const std::string& command) {
   const int status = pclose(pipe);
   ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return ended;
+}
+
+bool port_is_free(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const bool free = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return free;
+}
+
+// The settings by which two processes find each other, at a port that nobody uses: below those that
+// the kernel gives to clients.
+std::string world_of_two() {
+  static int port = getpid();
+  do {
+    port = 10000 + (port + 1) % 20000;
+  } while (!port_is_free(port));
+  return "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " ";
 }
 
 std::string temporary(const std::string& name) {
@@ -225,22 +248,19 @@ TEST(WireProbe, ReportsEveryRank) {
 
 // Stopped in the middle of its stream: told by the processor time that it has used.
 TEST(WireProbe, StoppedRank_EndsTheRunAfterTheTimeout) {
-  const int port = 20000 + static_cast<int>(getpid() + 3333) % 20000;
-  const std::string start =
-      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " " + kBin +
-      "/wire_probe -b 1G -n 1000000 -T 2 --grace 1 & ";
+  const std::string world = world_of_two();
+  const std::string program = kBin + "/wire_probe -b 1G -n 1000000 -T 5 --grace 1 & ";
   const Ended ended =
-      run("RANK=1 " + start + "one=$!; RANK=0 " + start +
-          "zero=$!; until [ \"$(cut -d' ' -f15 /proc/$one/stat)\" -ge 10 ]; do sleep 0.05; done; "
+      run("RANK=1 " + world + program + "one=$!; RANK=0 " + world + "timeout 60 " + program +
+          "zero=$!; for tries in $(seq 600); do "
+          "[ \"$(cut -d' ' -f15 /proc/$one/stat)\" -ge 10 ] && break; sleep 0.05; done; "
           "kill -STOP $one; wait $zero; echo ended with $?; kill -KILL $one");
   EXPECT_THAT(ended.output, HasSubstr("ended with 4"));
-  EXPECT_THAT(ended.output, HasSubstr("no progress for 2 s (--timeout)"));
+  EXPECT_THAT(ended.output, HasSubstr("no progress for 5 s (--timeout)"));
 }
 
 TEST(Launcher, EnvironmentTimesLocalRanks_JoinOneRun) {
-  const int port = 20000 + static_cast<int>(getpid()) % 20000;
-  const std::string common =
-      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " ";
+  const std::string common = world_of_two();
   const std::string program = kBin + "/all_reduce_perf -g 2 -b 64K -e 64K -n 2 --plugin " + kPlugin;
   const Ended ended =
       run("RANK=1 " + common + program + " & RANK=0 " + common + program + " && wait $!");
@@ -298,9 +318,7 @@ TEST(Errors, LostOutput_IsAFailure) {
 }
 
 TEST(Errors, DifferentOptions_AreNamedByRank) {
-  const int port = 20000 + static_cast<int>(getpid() + 7777) % 20000;
-  const std::string common =
-      "WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " ";
+  const std::string common = world_of_two();
   const std::string program = kBin + "/all_reduce_perf -T 100 -e 64K -n 2 --plugin " + kPlugin;
   const Ended ended = run("RANK=1 " + common + program + " -b 32K & RANK=0 " + common + program +
                           " -b 64K; one=$?; wait $!; echo both $one $?");
