@@ -22,6 +22,9 @@ function(thinwire_label target label)
   add_dependencies(tests_${label} ${target})
 endfunction()
 
+# Tests wait for the compiler more than for themselves.
+set(thinwire_test_options $<$<NOT:$<CONFIG:Debug>>:-O1>)
+
 # thinwire_test(<name> LABEL <label> SOURCES ... DEPENDS ... [ARGUMENTS ...] [TIMEOUT s]):
 # a GoogleTest executable, run by ctest as one test.
 function(thinwire_test name)
@@ -29,11 +32,13 @@ function(thinwire_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(THINWIRE_SANITIZE)  # ten times as slow
+    set(ARG_TIMEOUT 900)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE thinwire_flags ${ARG_DEPENDS} GTest::gmock_main)
-  # Tests wait for the compiler more than for themselves.
-  target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  target_compile_options(${name} PRIVATE ${thinwire_test_options})
   thinwire_label(${name} ${ARG_LABEL})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "perf/element.h"
 #include "perf/host_reduce.h"
@@ -75,23 +76,26 @@ typename Format::Value factor(const Payload& payload, int rank, std::size_t inde
   }
 }
 
-// Quantiles of the normal distribution at 2^-17 + k 2^-16, by bisection of erfc.
-const std::array<float, 65536>& normal_quantiles() {
-  static const auto kTable = [] {
-    std::array<float, 65536> table{};
-    double low = 0;
-    for (std::size_t k = 32768; k < table.size(); ++k) {
-      const double tail = 1 - (static_cast<double>(k) + 0.5) / 65536;
-      double high = low + 1;
-      for (int step = 0; step < 40; ++step) {
-        const double middle = (low + high) / 2;
-        (0.5 * std::erfc(middle / std::sqrt(2.0)) > tail ? low : high) = middle;
-      }
-      table[k] = static_cast<float>(low);
-      table[65535 - k] = -table[k];
+// Quantiles of the normal distribution at 2^-17 + k 2^-16, by bisection of erfc. A vector, since
+// the compiler evaluates an array by itself, for most of a minute.
+std::vector<float> make_normal_quantiles() {
+  std::vector<float> table(65536);
+  double low = 0;
+  for (std::size_t k = 32768; k < table.size(); ++k) {
+    const double tail = 1 - (static_cast<double>(k) + 0.5) / 65536;
+    double high = low + 1;
+    for (int step = 0; step < 40; ++step) {
+      const double middle = (low + high) / 2;
+      (0.5 * std::erfc(middle / std::sqrt(2.0)) > tail ? low : high) = middle;
     }
-    return table;
-  }();
+    table[k] = static_cast<float>(low);
+    table[65535 - k] = -table[k];
+  }
+  return table;
+}
+
+const std::vector<float>& normal_quantiles() {
+  static const std::vector<float> kTable = make_normal_quantiles();
   return kTable;
 }
 
