@@ -1,4 +1,6 @@
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -8,6 +10,7 @@
 #include "collectives/schedules/grid.h"
 #include "collectives/staging.h"
 #include "compression/policy.h"
+#include "simulator/programs.h"
 #include "simulator/simulate.h"
 
 namespace thinwire::cli {
@@ -128,6 +131,31 @@ void print_row(const SimOptions& options, const simulator::Outcome& outcome, dou
   }
 }
 
+// Rounded down to a whole number of the largest unit.
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"", "K", "M", "G"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return std::to_string(static_cast<long>(bytes)) + kUnits[unit];
+}
+
+// "": it is not too much work.
+std::string too_much(const SimOptions& options, const simulator::Workload& workload,
+                     const simulator::Programs& programs) {
+  const double steps = programs.steps_run();
+  if (steps <= simulator::kMaxStepsRun) return "";
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      ": %.3g steps to run on %zu ranks that stand for %d; accepted: up to %.3g, that is ", steps,
+      programs.of_place.size(), options.ranks, simulator::kMaxStepsRun);
+  const double tiles = std::floor(simulator::kMaxStepsRun / (steps / programs.tiles));
+  if (tiles < 1) return programs.schedule + text + "fewer --ranks";
+  const double bytes = tiles * programs.tile_elements * 4 * options.ranks;
+  return programs.schedule + text + "--size up to " + bytes_text(bytes) + " in pieces of " +
+         std::to_string(workload.piece_bytes) + " bytes";
+}
+
 }  // namespace
 
 int run_simulation(const SimOptions& options) {
@@ -148,7 +176,11 @@ int run_simulation(const SimOptions& options) {
     workload.schedule = kind;
     const auto& candidate = all[static_cast<std::size_t>(kind)];
     workload.piece_bytes = bounded_piece_bytes({kind, candidate.piece_bytes}, layout);
-    const auto outcome = simulator::simulate(cluster, workload);
+    const auto programs = simulator::make_programs(cluster, workload);
+    if (!programs.ok()) return refuse(name + ": " + programs.status().text());
+    const std::string wrong = too_much(options, workload, programs.value());
+    if (!wrong.empty()) return refuse(wrong);
+    const auto outcome = simulator::simulate(cluster, workload, programs.value());
     if (!outcome.ok()) return refuse(outcome.status().text());
     print_row(options, outcome.value(), candidate.prediction.seconds, kind == taken);
   }

@@ -23,12 +23,14 @@ class Maker {
   Result<Programs> run() {
     const int period = workload_.use_symmetry ? find_period() : ranks_;
     split(period < ranks_);
-    std::size_t steps = 0;
+    double steps = 0;
     for (int place = 0; place < period; ++place) {
       auto program = std::make_unique<const Program>(make(place));
-      steps += program->steps.size();
-      if (steps > kMaxSteps) {
-        return Status(Code::invalid_argument, "simulate: too many steps for this many ranks");
+      steps += static_cast<double>(program->steps.size());
+      if (steps / (place + 1) * period > kMaxSteps) {  // the others are about as long
+        return Status(Code::invalid_argument,
+                      "the ranks' Plans have more than 2^25 steps; accepted: fewer ranks, or ranks "
+                      "that are alike, one of which stands for many");
       }
       result_.of_place.push_back(std::move(program));
     }
@@ -111,6 +113,12 @@ class Maker {
 };
 
 }  // namespace
+
+double Programs::steps_run() const {
+  double steps = 0;
+  for (const auto& program : of_place) steps += static_cast<double>(program->steps.size());
+  return steps * tiles;
+}
 
 double Programs::elements(int piece, int tile) const {
   const double left = piece_elements[at(piece)] - tile * tile_elements;

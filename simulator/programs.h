@@ -23,6 +23,8 @@ struct Programs {
   int tiles = 0;
   int tiles_at_once = 1;
 
+  // Of all simulated ranks, with all tiles.
+  double steps_run() const;
   // Elements that a piece has in a tile.
   double elements(int piece, int tile) const;
 };

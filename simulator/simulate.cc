@@ -330,7 +330,15 @@ class Simulation {
 Result<Outcome> simulate(const Cluster& cluster, const Workload& workload) {
   const Result<Programs> programs = make_programs(cluster, workload);
   if (!programs.ok()) return programs.status();
-  return Simulation(cluster, workload, programs.value()).run();
+  if (programs.value().steps_run() > kMaxStepsRun) {
+    return Status(Code::invalid_argument, "simulate: too many steps for this many tiles");
+  }
+  return simulate(cluster, workload, programs.value());
+}
+
+Result<Outcome> simulate(const Cluster& cluster, const Workload& workload,
+                         const Programs& programs) {
+  return Simulation(cluster, workload, programs).run();
 }
 
 }  // namespace thinwire::simulator

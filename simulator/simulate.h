@@ -52,9 +52,19 @@ struct Outcome {
   int simulated_ranks = 0;
 };
 
-// Requires a cluster without complaint and a grid that fits. Code::invalid_argument: the run would
-// take more memory than kMaxSteps allow; Code::internal_error: the Plans never finish.
-inline constexpr std::size_t kMaxSteps = std::size_t{1} << 25;
+// Steps that the programs of all simulated ranks may have, and with all their tiles: bounds of
+// memory and of time (some minutes).
+inline constexpr double kMaxSteps = 1 << 25;
+inline constexpr double kMaxStepsRun = 1 << 26;
+
+// Requires a cluster without complaint and a grid that fits. Code::invalid_argument: more steps
+// than these; Code::internal_error: the Plans never finish.
 Result<Outcome> simulate(const Cluster& cluster, const Workload& workload);
+
+// The same with what make_programs() (programs.h) made of the two. Requires steps_run() of them to
+// be at most kMaxStepsRun.
+struct Programs;
+Result<Outcome> simulate(const Cluster& cluster, const Workload& workload,
+                         const Programs& programs);
 
 }  // namespace thinwire::simulator

@@ -185,6 +185,16 @@ class Simulation(ModelCommand):
                 (("--gbit",), ("--gbit", "fast"))):
             self.refused(words, "sim", *arguments)
 
+    def test_too_much_work_is_refused_with_what_is_accepted(self):
+        for arguments, words in (
+                (("--ranks", "4096", "--schedule", "direct", "--size", "1T"),
+                 ("direct: ", "steps to run on 1 ranks", "--size up to", "G in pieces of")),
+                (("--ranks", "16", "--schedule", "ring", "--size", "1T", "--piece", "1K"),
+                 ("ring: ", "accepted: up to 6.71e+07", "--size up to", "in pieces of 1024 bytes")),
+                (("--ranks", "4096", "--schedule", "direct", "--cyclic", "--hosts", "512"),
+                 ("direct: ", "more than 2^25 steps", "accepted: fewer ranks"))):
+            self.refused(words, "sim", *arguments)
+
 
 class Calibration(ModelCommand):
     def constants(self, path):
