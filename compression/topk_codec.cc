@@ -21,17 +21,20 @@ class TopkWriter {
 
   // A precondition: `cut` chooses at most as many elements as a message may hold. `candidates` hold
   // all that it chooses where they are complete.
-  void write(const TopkCut& cut, const TopkCandidates& candidates) {
-    std::size_t ties = cut.ties;
-    std::span<const std::uint32_t> rest = candidates.all();
+  void write(const TopkCut& cut, TopkCandidates& candidates) {
+    std::size_t ties = cut.ties, next = 0;
+    if (candidates.complete()) candidates.keep_above(cut.limit);
+    const auto indices = candidates.indices();
+    const auto values = candidates.values();
     for (std::size_t first = 0; first < count_; first += kTopkBlock) {
       const std::size_t n = std::min(kTopkBlock, count_ - first);
       if (candidates.complete()) {
-        const auto beyond = std::ranges::lower_bound(rest, first + n);
-        const auto here = rest.first(static_cast<std::size_t>(beyond - rest.begin()));
-        rest = rest.subspan(here.size());
-        if (here.size() * sizeof(std::uint16_t) <= bitmap_bytes(n)) {
-          write_listed(first, here, cut.limit);
+        const auto rest = indices.subspan(next);
+        const auto here =
+            static_cast<std::size_t>(std::ranges::lower_bound(rest, first + n) - rest.begin());
+        next += here;
+        if (here * sizeof(std::uint16_t) <= bitmap_bytes(n)) {
+          write_listed(first, rest.first(here), values.subspan(next - here, here));
           continue;
         }
       }
@@ -91,19 +94,16 @@ class TopkWriter {
     at_ = write_as(at_, static_cast<std::uint16_t>(chosen & 0xffffu));
   }
 
-  // Those of the candidates that are above the limit.
-  void write_listed(std::size_t first, std::span<const std::uint32_t> candidates,
-                    std::uint32_t limit) {
+  void write_listed(std::size_t first, std::span<const std::uint32_t> indices,
+                    std::span<const float> values) {
     std::byte* const head = at_;
-    std::byte* const indices = head + kTopkBlockHeaderBytes;
-    std::size_t chosen = 0;
-    for (const std::uint32_t i : candidates) {
-      write_as(indices + chosen * sizeof(std::uint16_t), static_cast<std::uint16_t>(i - first));
-      chosen += magnitude_bits(source_.at(i)) > limit ? 1 : 0;
+    write_header(kind_of(value_, false), 0, indices.size());
+    for (const std::uint32_t i : indices) {
+      at_ = write_as(at_, static_cast<std::uint16_t>(i - first));
     }
-    write_header(kind_of(value_, false), 0, chosen);
-    at_ += chosen * sizeof(std::uint16_t);
-    write_list_values(first, head, indices, chosen);
+    write_values(head, [&](const auto& visit) {
+      for (std::size_t j = 0; j < indices.size(); ++j) visit(indices[j], values[j]);
+    });
   }
 
   void write_block(std::size_t first, std::size_t n, std::size_t chosen) {
@@ -113,50 +113,39 @@ class TopkWriter {
     if (bits) {
       std::memcpy(at_, bitmap_.data(), bitmap_bytes(n));
       at_ += bitmap_bytes(n);
-      write_values(first, head, [&](const auto& visit) { for_each_marked(n, visit); });
     } else {
-      std::byte* const indices = at_;
-      kernels().extract(bitmap_.data(), (n + 63) / 64, indices);
+      kernels().extract(bitmap_.data(), (n + 63) / 64, at_);
       at_ += chosen * sizeof(std::uint16_t);
-      write_list_values(first, head, indices, chosen);
     }
-  }
-
-  void write_list_values(std::size_t first, std::byte* head, const std::byte* indices,
-                         std::size_t chosen) {
-    write_values(first, head, [&](const auto& visit) {
-      for (std::size_t j = 0; j < chosen; ++j) visit(read_as<std::uint16_t>(indices + 2 * j));
+    write_values(head, [&](const auto& visit) {
+      for_each_marked(n, [&](std::size_t i) { visit(first + i, source_.at(first + i)); });
     });
   }
 
-  // Of the block that begins at `head`; for_each calls its argument with each index, in order.
+  // Of the block that begins at `head`; for_each calls its argument with each element's place and
+  // the element, in order.
   template <class ForEach>
-  void write_values(std::size_t first, std::byte* head, const ForEach& for_each) {
+  void write_values(std::byte* head, const ForEach& for_each) {
     if (value_ == TopkValue::fp32) {
-      for_each([&](std::size_t i) { write_fp32(first + i); });
-    } else {
-      std::uint32_t largest = 0;
-      for_each([&](std::size_t i) {
-        const std::uint32_t magnitude = magnitude_bits(source_.at(first + i));
-        if (magnitude < kInfinityBits) largest = std::max(largest, magnitude);
+      for_each([&](std::size_t i, float x) {
+        at_ = write_as(at_, x);
+        source_.settle(i, x, x);
       });
-      const std::uint8_t code = Fp16Format::code_for(largest);
-      write_as(head + 1, code);
-      for_each([&](std::size_t i) { write_fp16(first + i, code); });
+      return;
     }
-  }
-
-  void write_fp32(std::size_t i) {
-    const float x = source_.at(i);
-    at_ = write_as(at_, x);
-    source_.settle(i, x);
-  }
-
-  void write_fp16(std::size_t i, std::uint8_t code) {
-    const std::uint16_t half =
-        Fp16Format::corrected(Fp16Code::encode(source_.at(i), Fp16Format::scaling(code)), code);
-    at_ = write_as(at_, half);
-    source_.settle(i, Fp16Code::decode(half, Fp16Format::unscaling(code)));
+    std::uint32_t largest = 0;
+    for_each([&](std::size_t, float x) {
+      const std::uint32_t magnitude = magnitude_bits(x);
+      if (magnitude < kInfinityBits) largest = std::max(largest, magnitude);
+    });
+    const std::uint8_t code = Fp16Format::code_for(largest);
+    write_as(head + 1, code);
+    for_each([&](std::size_t i, float x) {
+      const std::uint16_t half =
+          Fp16Format::corrected(Fp16Code::encode(x, Fp16Format::scaling(code)), code);
+      at_ = write_as(at_, half);
+      source_.settle(i, x, Fp16Code::decode(half, Fp16Format::unscaling(code)));
+    });
   }
 
   TopkSource& source_;
@@ -179,20 +168,29 @@ class StreamedOutput {
   template <class T>
   void put(std::size_t byte, T element) {
     while (byte >= before_ + tile_bytes_) next_tile();
-    write_as(tile_.data() + (byte - before_), element);
+    const std::size_t at = byte - before_;
+    write_as(tile_.data() + at, element);
+    lines_[written_++ % kRemembered] = static_cast<std::uint8_t>(at / kLine);
   }
   void finish() {
     while (at_ != end_) next_tile();
+    kernels().flush();
   }
 
  private:
-  static constexpr std::size_t kLine = 64, kTileBytes = 8192;
+  static constexpr std::size_t kLine = 64, kTileBytes = 8192, kRemembered = 256;
 
   void start_tile(std::size_t bytes) {
     tile_bytes_ = bytes;
-    std::memset(tile_.data(), 0, bytes);
+    // Few lines are not zero.
+    const bool remembered = written_ <= kRemembered;
+    if (!remembered) tile_.fill(std::byte{0});
+    for (std::size_t j = 0; remembered && j < written_; ++j) {
+      std::memset(tile_.data() + lines_[j] * kLine, 0, kLine);
+    }
+    written_ = 0;
   }
-  void next_tile() {
+  [[gnu::noinline]] void next_tile() {
     const bool lines =
         reinterpret_cast<std::uintptr_t>(at_) % kLine == 0 && tile_bytes_ % kLine == 0;
     if (lines) {
@@ -209,6 +207,8 @@ class StreamedOutput {
   std::byte* end_;
   std::size_t before_ = 0;  // bytes written
   std::size_t tile_bytes_ = 0;
+  std::size_t written_ = kRemembered + 1;  // elements of the tile
+  std::array<std::uint8_t, kRemembered> lines_;
   alignas(64) std::array<std::byte, kTileBytes> tile_;
 };
 

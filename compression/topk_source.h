@@ -42,9 +42,9 @@ class TopkSource {
   std::size_t mark(std::size_t first, std::size_t n, std::uint32_t limit, std::uint64_t* bitmap);
   // None of the elements is NaN or infinite: marking sums need not look for them again.
   void set_finite() { finite_ = true; }
-  // Element i was sent as `sent`: what is left of it is the residual.
-  void settle(std::size_t i, float sent) {
-    if (residual_ != nullptr && magnitude_bits(element(i)) < kInfinityBits) residual_[i] -= sent;
+  // Element i, at(i) being `x`, was sent as `sent`: what is left of it is the residual.
+  void settle(std::size_t i, float x, float sent) {
+    if (residual_ != nullptr && magnitude_bits(x) < kInfinityBits) residual_[i] = x - sent;
   }
 
  private:

@@ -188,11 +188,13 @@ void Benchmark::fill(const Case& c) {
 }
 
 void Benchmark::time(const Case& c, Measurement& m) {
-  fill(c);
-  runner_.run(1);
   const int refill = c.in_place
                          ? iterations_between_refills(c.work.type, c.work.op, session_.ranks())
                          : options_.iterations;
+  fill(c);
+  // What learns from one call to the next has to meet these very buffers before.
+  runner_.run(std::clamp(options_.warmup, 1, refill));
+  if (c.in_place) fill(c);
   const int rounds = reference_ != nullptr ? kReferenceRounds : 1;
   const int per_round = std::min(refill, (options_.iterations + rounds - 1) / rounds);
   double seconds = 0;

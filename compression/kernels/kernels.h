@@ -68,8 +68,9 @@ struct Kernels {
   void (*extract)(const std::uint64_t* bitmap, std::size_t words, void* indices);
 
   // Copies past the caches where the processor can: for memory that nobody reads soon. `to` lies on
-  // 64 bytes, `bytes` is a multiple of 64.
+  // 64 bytes, `bytes` is a multiple of 64. Other threads may be told only after flush().
   void (*stream)(const void* from, std::size_t bytes, void* to);
+  void (*flush)();
 
   BlockKernels block[kBlockFormatCount];
 

@@ -112,6 +112,7 @@ void decode_add(const void* payload, std::size_t blocks, const float* unscaling,
 }
 
 void stream(const void* from, std::size_t bytes, void* to) { std::memcpy(to, from, bytes); }
+void flush() {}
 
 template <class Code>
 constexpr BlockKernels block_kernels() {
@@ -127,6 +128,7 @@ Kernels make_kernels() {
   k.mark_sums = mark_sums;
   k.extract = extract;
   k.stream = stream;
+  k.flush = flush;
   k.block[kFp16] = block_kernels<Fp16Code>();
   k.block[kInt8] = block_kernels<Int8Code>();
   k.block[kBf16] = block_kernels<Bf16Code>();

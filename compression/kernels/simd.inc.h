@@ -80,6 +80,7 @@ Kernels make_simd_kernels() {
   k.mark_sums = simd_mark_sums;
   k.extract = extract;
   k.stream = simd_stream;
+  k.flush = simd_flush;
   k.block[kFp16] = block_kernels<VectorFp16>();
   k.block[kInt8] = block_kernels<VectorInteger<8>>();
   k.block[kBf16] = block_kernels<VectorBf16>();

@@ -114,6 +114,24 @@ TEST(TopkMemory, RememberedLimit_ComesToSendWhatIsWanted) {
   EXPECT_NEAR(static_cast<double>(sent.back()), 1000, 30);
 }
 
+// A residual that grows from nothing leaves a limit behind that nearly all are above.
+TEST(TopkMemory, LimitFarTooLow_IsMadeUpForAtOnce) {
+  const auto x = sample(Kind::gaussian, 1 << 17, 50);
+  const Codec& used = codec_of("topk:0.01");
+  for (const float low : {1e-30f, 0.1f, 1.0f}) {
+    std::uint32_t limit = magnitude(low);
+    std::vector<float> residual(x.size());
+    std::vector<std::byte> wire(used.max_encoded_bytes(x.size(), DataType::float32));
+    wire.resize(used.encode(x.data(), DataType::float32, x.size(), wire.data(),
+                            {.residual = residual.data(), .limit = &limit}));
+    const auto y = decode(used, wire, x.size());
+    const auto sent = std::count_if(y.begin(), y.end(), [](float v) { return v != 0; });
+    EXPECT_NEAR(static_cast<double>(sent), 1311, 30);
+    EXPECT_NEAR(std::bit_cast<float>(limit), 2.43f, 0.05f);  // 1.5 % are above
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i] + residual[i], x[i]) << i;
+  }
+}
+
 TEST_P(Topk, SentElements_AreExactAndTheOthersZero) {
   const auto x = sample(Kind::heavy_tailed, 100000, 42);
   const auto y = decode(codec_, encode(codec_, x.data(), DataType::float32, x.size()), x.size());
