@@ -11,7 +11,7 @@ namespace thinwire::collectives {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kSparsePieces = 4;
+constexpr std::size_t kSparsePieces = 8;
 
 // Regions start on cache lines, and not all at the same offset within a page: streams that differ
 // by a multiple of 4 KiB delay one another in the load and store buffers.

@@ -29,7 +29,7 @@ struct Strides {
 Strides strides_for(const CodecSet& codecs, Arithmetic arithmetic, DataType type,
                     std::size_t tile_elements);
 
-// choice.piece_bytes, or less in groups so large that not even two tiles would fit. Of top-k four
+// choice.piece_bytes, or less in groups so large that not even two tiles would fit. Of top-k eight
 // times that: so little of a piece travels that messages would be tiny, and finding the largest
 // elements costs something for each piece.
 std::size_t bounded_piece_bytes(const Choice& choice, const Layout& layout, bool sparse = false);

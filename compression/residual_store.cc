@@ -1,8 +1,11 @@
 #include "compression/residual_store.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <new>
 #include <utility>
 
 namespace thinwire::compression {
@@ -11,12 +14,31 @@ namespace {
 // Tensors that are remembered without memory of their own; a large model has a few thousand parts.
 constexpr std::size_t kMostEntries = 65536;
 
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::align_val_t alignment_of(std::size_t bytes) {
+  return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage};
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
 }
 
 }  // namespace
+
+void* allocate_residual(std::size_t bytes) {
+  void* const memory = ::operator new(bytes, alignment_of(bytes));
+  // A wish: where it is not heard, small pages do. No more than whole ones, so that nothing else
+  // changes.
+  if (bytes >= kHugePage) (void)::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return memory;
+}
+
+void free_residual(void* memory, std::size_t bytes) {
+  ::operator delete(memory, alignment_of(bytes));
+}
 
 std::size_t ResidualStore::Hash::operator()(const ResidualKey& key) const {
   return mix(mix(mix(key.tensor, key.geometry), key.count), static_cast<std::uint64_t>(key.type));

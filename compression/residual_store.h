@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -26,18 +25,18 @@ struct ResidualKey {
   bool operator==(const ResidualKey&) const = default;
 };
 
-// On a cache line: encoding with feedback reads and writes it alongside the elements.
+// On a cache line, and on huge pages where the kernel has them: encoding with feedback reads and
+// writes it alongside the elements.
+void* allocate_residual(std::size_t bytes);
+void free_residual(void* memory, std::size_t bytes);
 template <class T>
-struct CacheLineAllocator {
+struct ResidualAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
-  }
-  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kAlignment); }
-  bool operator==(const CacheLineAllocator&) const = default;
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_residual(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) { free_residual(memory, count * sizeof(T)); }
+  bool operator==(const ResidualAllocator&) const = default;
 };
-using ResidualValues = std::vector<float, CacheLineAllocator<float>>;
+using ResidualValues = std::vector<float, ResidualAllocator<float>>;
 
 // One tensor's residual. Stays where it is while it is pinned.
 struct Residual {
