@@ -90,6 +90,10 @@ struct Config {
   std::int64_t ib_sl = 0;                            // NCCL_IB_SL
   std::int64_t ib_timeout = 16;                      // NCCL_IB_TIMEOUT, 4.096 us * 2^16
   std::int64_t ib_retry_cnt = 6;                     // NCCL_IB_RETRY_CNT
+  std::int64_t ib_relaxed_ordering = 2;              // NCCL_IB_PCI_RELAXED_ORDERING, 0: off
+  std::int64_t ib_adaptive_routing = -2;             // NCCL_IB_ADAPTIVE_ROUTING, -2: InfiniBand
+  std::int64_t ib_ar_threshold = 8192;               // NCCL_IB_AR_THRESHOLD
+  std::int64_t ib_ece = 1;                           // NCCL_IB_ECE_ENABLE
 };
 
 // One KEY=value list, as the environment holds it.

@@ -1,5 +1,5 @@
 // The one table of settings: what each is called, what it accepts, what it means. Its rows are in
-// settings_collectives.h and settings_network.h.
+// settings_collectives.h, settings_network.h and settings_nccl.h.
 //
 // Drives parsing (config.cc), the agreement between ranks, `thinwire info`, /etc/thinwire.conf and
 // docs/configuration.md. Defaults are Config's member initialisers. Values; any thread.
@@ -14,6 +14,7 @@
 #include "base/config.h"
 #include "base/setting.h"
 #include "base/settings_collectives.h"
+#include "base/settings_nccl.h"
 #include "base/settings_network.h"
 #include "base/status.h"
 
@@ -32,7 +33,8 @@ constexpr std::array<Setting, n + m> joined(const std::array<Setting, n>& first,
 }
 }  // namespace detail
 
-inline constexpr auto kSettings = detail::joined(kCollectiveSettings, kNetworkSettings);
+inline constexpr auto kSettings =
+    detail::joined(detail::joined(kCollectiveSettings, kNetworkSettings), kNcclSettings);
 
 // A variable of NCCL's, of which NCCL ignores invalid values: they are warned about, no error.
 constexpr bool belongs_to_nccl(const Setting& setting) { return setting.name.starts_with("NCCL_"); }

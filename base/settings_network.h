@@ -1,4 +1,4 @@
-// The settings of transports, of the machine and of time, and those of NCCL that are heeded.
+// The settings of transports, of the machine and of time.
 // Values; any thread.
 #pragma once
 
@@ -13,7 +13,6 @@ namespace thinwire {
 inline constexpr std::array<std::string_view, 4> kTransportChoices{"auto", "tcp", "ucx", "verbs"};
 inline constexpr std::array<std::string_view, 2> kShmChoices{"auto", "off"};
 inline constexpr std::array<std::string_view, 2> kChecksumChoices{"header", "full"};
-inline constexpr std::array<std::string_view, 3> kFamilyChoices{"any", "AF_INET", "AF_INET6"};
 
 inline constexpr std::array kNetworkSettings{
     Setting{.section = "Network",
@@ -125,59 +124,6 @@ inline constexpr std::array kNetworkSettings{
                 "Queue pairs for data per connection, beside one for messages; rounded up to as "
                 "many for every port of a merged device. Messages of 512 KiB and more are "
                 "spread over them. The connecting side's value counts."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_SOCKET_IFNAME",
-            .field = &Config::socket_ifname,
-            .help = "Interfaces to use: a comma list of name prefixes; =name means exactly that "
-                    "name; a leading ^ excludes. Empty: all but loopback and bridges of container "
-                    "engines."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_SOCKET_FAMILY",
-            .field = &Config::socket_family,
-            .choices = kFamilyChoices,
-            .help = "Address family of the connections."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_HOSTID",
-            .field = &Config::hostid,
-            .help = "Overrides the identity of this host. Ranks with equal identities count as "
-                    "one host."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_HCA",
-            .field = &Config::ib_hca,
-            .help = "RDMA devices to use: a comma list of name prefixes, each with :port where one "
-                    "port is meant; =name means exactly that name; a leading ^ excludes. Empty: "
-                    "all with an active port."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_GID_INDEX",
-            .field = &Config::ib_gid_index,
-            .minimum = -1,
-            .maximum = 255,
-            .help = "GID of the RDMA ports. -1: chosen by type, RoCEv2 with an IPv4 address "
-                    "first."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_TC",
-            .field = &Config::ib_tc,
-            .maximum = 255,
-            .help = "Traffic class of RDMA packets."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_SL",
-            .field = &Config::ib_sl,
-            .maximum = 15,
-            .help = "Service level of RDMA packets."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_TIMEOUT",
-            .field = &Config::ib_timeout,
-            .minimum = 1,
-            .maximum = 22,
-            .help = "How long an RDMA device waits for an acknowledgement: 4.096 us * 2^value, on "
-                    "some devices up to four times as long."},
-    Setting{.section = "NCCL's own variables",
-            .name = "NCCL_IB_RETRY_CNT",
-            .field = &Config::ib_retry_cnt,
-            .minimum = 1,
-            .maximum = 7,
-            .help = "How often an RDMA device tries again before it gives a path up. 7 never "
-                    "gives up on some devices and is taken as 6."},
 };
 
 }  // namespace thinwire

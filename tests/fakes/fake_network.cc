@@ -35,7 +35,7 @@ void FakeNetwork::fail_send_after(int count, Loss loss, int times) {
   loss_ = loss;
 }
 
-FakeNetwork::Hca* FakeNetwork::find(const std::string& name) {
+FakeNetwork::Hca* FakeNetwork::find(const std::string& name) const {
   for (const auto& hca : hcas_) {
     if (hca->options.name == name) return hca.get();
   }
@@ -67,10 +67,22 @@ void FakeNetwork::kill(const std::string& hca) {
 
 std::uint64_t FakeNetwork::bytes_written(const std::string& hca) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& each : hcas_) {
-    if (each->options.name == hca) return each->written;
+  return find(hca)->written;
+}
+
+std::uint64_t FakeNetwork::bytes_written_telling(const std::string& hca) const {
+  const std::lock_guard lock(mutex_);
+  return find(hca)->written_telling;
+}
+
+std::set<std::uint32_t> FakeNetwork::extensions_in_use(const std::string& hca) const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::uint32_t> all;
+  for (const auto& [number, qp] : queue_pairs_) {
+    const bool connected = qp->native.state == IBV_QPS_RTS && qp->context->options->name == hca;
+    if (connected) all.insert(qp->extensions);
   }
-  return 0;
+  return all;
 }
 
 void FakeNetwork::set_port(const std::string& hca, bool up) {
@@ -276,7 +288,10 @@ bool FakeNetwork::execute(FakeQp& qp) {
   const ibv_wc_status placed = place(send, *peer, bytes.size(), &target);
   if (placed != IBV_WC_SUCCESS) return end_with(placed);
   if (target != nullptr) std::memcpy(target, bytes.data(), bytes.size());
-  if (send.request.opcode != IBV_WR_SEND) qp.context->hca->written += bytes.size();
+  if (send.request.opcode != IBV_WR_SEND) {
+    qp.context->hca->written += bytes.size();
+    if (takes_receive) qp.context->hca->written_telling += bytes.size();
+  }
   if (takes_receive) {
     ibv_wc completion{};
     completion.opcode =

@@ -78,6 +78,8 @@ struct FakeQp {
   FakeCq* receive_cq = nullptr;
   ibv_qp_cap cap{};
   ibv_qp_attr attributes{};
+  std::uint32_t extensions = 0;  // its device's, then those in use
+  bool agreed = false;
   std::deque<FakeSend> sends;
   std::deque<FakeReceive> receives;
   std::uint64_t sends_posted = 0;

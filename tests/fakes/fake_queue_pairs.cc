@@ -9,6 +9,7 @@ namespace thinwire::fakes {
 
 namespace {
 
+constexpr std::uint32_t kVendor = 0x15b3;
 // What the specification requires for a reliable connection's way up.
 constexpr int kToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 constexpr int kToReceive = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -36,6 +37,7 @@ int change_state(FakeQp& qp, const ibv_qp_attr& wanted, int mask) {
       qp.attributes.dest_qp_num = wanted.dest_qp_num;
       qp.attributes.rq_psn = wanted.rq_psn;
       qp.attributes.path_mtu = wanted.path_mtu;
+      if (!qp.agreed) qp.extensions = 0;
       break;
     case IBV_QPS_RTS:
       if (from != IBV_QPS_RTR || mask != kToSend || wanted.retry_cnt > 7) return EINVAL;
@@ -93,6 +95,7 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) const {
   qp->send_cq = as<FakeCq>(attributes->send_cq);
   qp->receive_cq = as<FakeCq>(attributes->recv_cq);
   qp->cap = attributes->cap;
+  qp->extensions = context->options->extensions;
   ++qp->pd->children;
   ++qp->send_cq->children;
   ++qp->receive_cq->children;
@@ -129,6 +132,24 @@ int FakeVerbs::destroy_qp(ibv_qp* qp) const {
   n_.live_.erase(ours);
   delete ours;
   for (const auto& [number, other] : n_.queue_pairs_) n_.run(*other);
+  return 0;
+}
+
+int FakeVerbs::query_ece(ibv_qp* qp, ibv_ece* ece) const {
+  const std::lock_guard lock(n_.mutex_);
+  const auto* ours = as<FakeQp>(qp);
+  if (ours->context->options->extensions == 0) return EOPNOTSUPP;
+  *ece = {.vendor_id = kVendor, .options = ours->extensions, .comp_mask = 0};
+  return 0;
+}
+
+int FakeVerbs::set_ece(ibv_qp* qp, ibv_ece* ece) const {
+  const std::lock_guard lock(n_.mutex_);
+  auto* ours = as<FakeQp>(qp);
+  if (ours->context->options->extensions == 0) return EOPNOTSUPP;
+  if (qp->state != IBV_QPS_INIT || ece->vendor_id != kVendor) return EINVAL;
+  ours->extensions &= ece->options;
+  ours->agreed = true;
   return 0;
 }
 

@@ -84,8 +84,8 @@ int FakeVerbs::query_port(ibv_context* context, std::uint8_t port,
   attributes->max_msg_sz = ours->options->max_message_bytes;
   attributes->link_layer = static_cast<std::uint8_t>(ours->options->link_layer);
   attributes->lid = ours->options->link_layer == IBV_LINK_LAYER_ETHERNET ? 0 : 7;
-  attributes->active_speed = 32;
-  attributes->active_width = 2;
+  attributes->active_speed = ours->options->speed;
+  attributes->active_width = ours->options->width;
   return 0;
 }
 
@@ -157,6 +157,7 @@ ibv_mr* FakeVerbs::make_mr(ibv_pd* pd, void* address, std::size_t bytes, int acc
   mr->access = access;
   ++as<FakePd>(pd)->children;
   ++n_.registrations_;
+  n_.access_given_ |= access;
   n_.memories_[mr->native.lkey] = mr;
   n_.live_.insert(mr);
   return &mr->native;

@@ -27,6 +27,9 @@ struct FakeHcaOptions {
   std::uint32_t max_inline_bytes = 128;
   std::string address = "::ffff:10.0.0.1";  // of GID 1; GID 0 is link-local
   bool dmabuf = false;
+  std::uint8_t speed = 32;       // of a lane, as ports tell it: 25 Gb/s
+  std::uint8_t width = 2;        // the same: 4 lanes
+  std::uint32_t extensions = 0;  // of the standard, a bit each (ECE); 0: it knows of none
 };
 
 struct FakeMr;
@@ -59,6 +62,10 @@ class FakeNetwork {
   void kill(const std::string& hca);
   // Payload of RDMA writes that left from this device.
   std::uint64_t bytes_written(const std::string& hca) const;
+  // The same of those that brought immediate data.
+  std::uint64_t bytes_written_telling(const std::string& hca) const;
+  // What this device's connected queue pairs have agreed on, each value once.
+  std::set<std::uint32_t> extensions_in_use(const std::string& hca) const;
   // What is registered as a DMA-BUF from now on lies `offset` bytes from where the processor has
   // it: memory that only devices reach.
   void set_dmabuf_offset(std::ptrdiff_t offset) { dmabuf_offset_ = offset; }
@@ -69,6 +76,8 @@ class FakeNetwork {
   int live_objects() const;
   // Registrations that were made, destroyed ones included.
   int registrations_made() const { return registrations_; }
+  // All their access flags together.
+  int access_given() const { return access_given_; }
   int sends_made() const { return sends_; }
   // RDMA reads that succeeded.
   int reads_made() const { return reads_; }
@@ -85,9 +94,10 @@ class FakeNetwork {
     bool wire = true;
     bool dead = false;
     std::uint64_t written = 0;
+    std::uint64_t written_telling = 0;
   };
   Hca* find(const ibv_device* device);
-  Hca* find(const std::string& name);
+  Hca* find(const std::string& name) const;
   void set_port_locked(const std::string& hca, bool up);
   // Moves what can be moved of this queue pair's sends.
   void run(FakeQp& qp);
@@ -115,6 +125,7 @@ class FakeNetwork {
   std::set<const void*> live_;
   std::uint32_t next_number_ = 100;
   int registrations_ = 0;
+  int access_given_ = 0;
   int sends_ = 0;
   int reads_ = 0;
   std::ptrdiff_t dmabuf_offset_ = 0;
@@ -161,6 +172,8 @@ class FakeVerbs final : public transports::verbs::Api {
   ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) const override;
   int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) const override;
   int destroy_qp(ibv_qp* qp) const override;
+  int query_ece(ibv_qp* qp, ibv_ece* ece) const override;
+  int set_ece(ibv_qp* qp, ibv_ece* ece) const override;
   int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) const override;
   int post_recv(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad) const override;
 

@@ -125,6 +125,26 @@ TEST_F(VerbsMerged, LongMessages_AreStripedOverAllDevices) {
   }
 }
 
+// Whichever side's port is the slower one: chunks are given out by what the pair can carry.
+TEST_F(VerbsMerged, LongMessages_AreSharedOutByTheSlowerPortOfEachPair) {
+  constexpr std::uint8_t kSlowLane = 4;  // 10 Gb/s, the others' is 25
+  for (const std::size_t slow : {std::size_t{1}, std::size_t{3}}) {
+    std::vector<FakeHcaOptions> made = hcas(4);
+    made[slow].speed = kSlowLane;
+    connect(made, {0, 1}, {2, 3});
+    Bytes sent = pattern(14 << 20, 1), got(sent.size());
+    const ReceiveBuffer buffer{got.data(), got.size(), 1, {}};
+    ASSERT_TRUE(to_->post_receive({&buffer, 1}, 1).ok());
+    ASSERT_TRUE(from_->post_send(sent.data(), sent.size(), 1, {}, 2).ok());
+    ASSERT_TRUE(until([&] { return done_.size() == 2; }));
+    EXPECT_TRUE(got == sent);
+    const auto share =
+        static_cast<double>(network().bytes_written(hca(1))) / static_cast<double>(sent.size());
+    EXPECT_NEAR(share, 10.0 / 35, 0.05) << "device " << slow;
+    done_.clear();
+  }
+}
+
 TEST_F(VerbsMerged, PeersWithOtherNumbersOfDevices_UseThemAll) {
   for (const auto& [left, right] : {std::pair(1, 2), std::pair(2, 3), std::pair(4, 1)}) {
     std::vector<int> here, there;

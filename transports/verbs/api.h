@@ -52,6 +52,9 @@ class Api {
   virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) const = 0;
   virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) const = 0;
   virtual int destroy_qp(ibv_qp* qp) const = 0;
+  // EOPNOTSUPP where library or device cannot.
+  virtual int query_ece(ibv_qp* qp, ibv_ece* ece) const = 0;
+  virtual int set_ece(ibv_qp* qp, ibv_ece* ece) const = 0;
   virtual int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) const = 0;
   virtual int post_recv(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad) const = 0;
 };

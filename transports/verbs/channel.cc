@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "transports/verbs/words.h"
 
@@ -29,6 +30,15 @@ std::size_t longest_write(const Contexts& contexts) {
     bytes = std::min<std::size_t>(bytes, context->port().max_msg_sz);
   }
   return bytes;
+}
+
+// NCCL_IB_ADAPTIVE_ROUTING and NCCL_IB_AR_THRESHOLD, for these ports.
+std::size_t told_apart_above(const Contexts& contexts) {
+  const Config& config = contexts[0]->settings().config;
+  const bool automatic = config.ib_adaptive_routing < 0;
+  const bool apart = automatic ? !contexts[0]->is_ethernet() : config.ib_adaptive_routing == 1;
+  return apart ? static_cast<std::size_t>(config.ib_ar_threshold)
+               : std::numeric_limits<std::size_t>::max();
 }
 
 }  // namespace
@@ -57,7 +67,8 @@ Channel::Channel(const Contexts& contexts, Registrations& registrations, Finishe
       paths_(shape.data_paths + 1),
       pairs_(shape.here, shape.there),
       registrations_(registrations),
-      sender_(registrations, *outgoing_, paths_, number, finished, longest_write(contexts)),
+      sender_(registrations, *outgoing_, paths_, number, finished, longest_write(contexts),
+              told_apart_above(contexts)),
       jobs_(contexts, number, finished),
       receiver_(registrations, sender_, jobs_, number, finished, shape.here),
       mender_(std::make_unique<Mender>(contexts, paths_, pairs_, shape.leads,

@@ -17,7 +17,7 @@ inline constexpr const char* kStranger =
 inline constexpr Mark kMark{4, kStranger};
 inline constexpr ControlFormat kControlFormat{
     0x43565754,  // "TWVC" in memory
-    2, "the peer's transport is not verbs",
+    3, "the peer's transport is not verbs",
     "the peer's Thinwire speaks another version of the verbs format"};
 
 // The control connection's own hello.

@@ -35,6 +35,8 @@ struct Symbols {
   decltype(&::ibv_create_qp) create_qp;
   decltype(&::ibv_modify_qp) modify_qp;
   decltype(&::ibv_destroy_qp) destroy_qp;
+  decltype(&::ibv_query_ece) query_ece;  // null, both: older than rdma-core 30
+  decltype(&::ibv_set_ece) set_ece;
 };
 
 class Finder {
@@ -82,6 +84,8 @@ void find_all(Finder& finder, Symbols& symbols) {
   finder.find("ibv_create_qp", symbols.create_qp);
   finder.find("ibv_modify_qp", symbols.modify_qp);
   finder.find("ibv_destroy_qp", symbols.destroy_qp);
+  finder.find_if_there("ibv_query_ece", symbols.query_ece);
+  finder.find_if_there("ibv_set_ece", symbols.set_ece);
 }
 
 class Library final : public Api {
@@ -153,6 +157,12 @@ class Library final : public Api {
     return s_.modify_qp(qp, attributes, mask);
   }
   int destroy_qp(ibv_qp* qp) const override { return s_.destroy_qp(qp); }
+  int query_ece(ibv_qp* qp, ibv_ece* ece) const override {
+    return s_.query_ece == nullptr ? EOPNOTSUPP : s_.query_ece(qp, ece);
+  }
+  int set_ece(ibv_qp* qp, ibv_ece* ece) const override {
+    return s_.set_ece == nullptr ? EOPNOTSUPP : s_.set_ece(qp, ece);
+  }
   int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) const override {
     return ::ibv_post_send(qp, first, bad);
   }

@@ -177,7 +177,6 @@ std::optional<ControlMessage> Mender::reopen(std::size_t path, std::int64_t now_
     if (leads_) return std::nullopt;
     its.skip_epoch();
   } else {
-    resume.addresses.push_back(its.address());
     state.opened_ns = now_ns;
   }
   state.reopened = true;
@@ -187,6 +186,7 @@ std::optional<ControlMessage> Mender::reopen(std::size_t path, std::int64_t now_
     // What the peer said was checked when it came, but for the count.
     if (const Status finished = finish(path, now_ns); !finished.ok()) failure_ = finished;
   }
+  if (opened.ok()) resume.addresses.push_back(its.address());
   return resume;
 }
 

@@ -9,6 +9,10 @@
 
 namespace thinwire::transports::verbs {
 
+namespace {
+constexpr int kUnknownSpeed = 10000;  // Mb/s
+}
+
 Status Path::open(const Pair& pair) {
   close();
   state_ = State::stopped;
@@ -48,6 +52,7 @@ Status Path::connect(const PathAddress& peer) {
   ibv_gid gid{};
   std::copy(peer.gid.begin(), peer.gid.end(), gid.raw);
   peer_gid_ = text_of(gid);
+  peer_speed_ = peer.speed * kSpeedUnit;
   return pair_->connect(peer);
 }
 
@@ -67,7 +72,12 @@ std::string Path::name() const {
          text_of(context().gid().gid) + " to " + peer_gid_ + ")";
 }
 
-std::size_t Path::speed() const { return static_cast<std::size_t>(std::max(1, context().speed())); }
+std::size_t Path::speed() const {
+  const int here = context().speed();
+  const int known =
+      here > 0 && peer_speed_ > 0 ? std::min(here, peer_speed_) : std::max(here, peer_speed_);
+  return static_cast<std::size_t>(known > 0 ? known : kUnknownSpeed);
+}
 
 void Path::stop() {
   if (state_ != State::open && state_ != State::live) return;

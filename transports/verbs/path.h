@@ -59,7 +59,7 @@ class Path {
   // Something came back well since it was opened, or it is the first queue pair.
   bool is_proven() const { return proven_; }
   void prove() { proven_ = true; }
-  // Mb/s of its port here, at least 1.
+  // Mb/s of the slower of its two ports, as far as they say.
   std::size_t speed() const;
   // Nothing more arrives or leaves; what was posted comes back.
   void stop();
@@ -119,6 +119,7 @@ class Path {
   bool proven_ = true;
   Status refusal_;
   std::string peer_gid_;
+  int peer_speed_ = 0;  // of its port, Mb/s; 0: unknown
   Ring<Posted> posted_;
   Ring<Work> waiting_;
   Ring<Work> finished_early_;  // by resume_after()

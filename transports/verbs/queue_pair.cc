@@ -17,6 +17,7 @@ constexpr std::uint8_t kHopLimit = 255;
 constexpr std::uint8_t kForever = 7;            // receiver not ready: credits make it an exception
 constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms between tries
 constexpr int kMaxReads = 16;
+constexpr int kMaxSpeed = 65535;
 constexpr std::int64_t kMostRetries = 6;  // 7 is "for ever" on some devices
 
 std::uint8_t reads_of(const Context& context) {
@@ -80,7 +81,12 @@ PathAddress QueuePair::address() const {
   address.ethernet = context_.is_ethernet() ? 1 : 0;
   address.mtu = static_cast<std::uint8_t>(context_.port().active_mtu);
   address.reads = reads_of(context_);
+  address.speed = static_cast<std::uint16_t>(std::min(context_.speed() / kSpeedUnit, kMaxSpeed));
   std::memcpy(address.gid.data(), context_.gid().gid.raw, address.gid.size());
+  ibv_ece extensions{};
+  if (takes_extensions_ && context_.api().query_ece(native_, &extensions) == 0) {
+    address.extensions = extensions;
+  }
   return address;
 }
 
@@ -100,6 +106,19 @@ ibv_ah_attr QueuePair::route_to(const PathAddress& peer) const {
   route.grh.hop_limit = kHopLimit;
   route.grh.traffic_class = static_cast<std::uint8_t>(context_.settings().config.ib_tc);
   return route;
+}
+
+// Where one of the two cannot, both do without.
+void QueuePair::agree_with(const ibv_ece& peer) {
+  takes_extensions_ = takes_extensions_ && peer.options != 0;
+  if (!takes_extensions_) return;
+  ibv_ece extensions = peer;
+  const int error = context_.api().set_ece(native_, &extensions);
+  takes_extensions_ = error == 0;
+  if (!takes_extensions_) {
+    THINWIRE_INFO(context_.settings().log, "%s: the peer's extensions are not used (error %d)",
+                  context_.name().c_str(), error);
+  }
 }
 
 Status QueuePair::receive_from(const PathAddress& peer) {
@@ -142,6 +161,7 @@ Status QueuePair::connect(const PathAddress& peer) {
   if (peer.mtu < IBV_MTU_256 || peer.mtu > IBV_MTU_4096 || peer.reads == 0) {
     return {Code::peer_lost, "the peer's address makes no sense"};
   }
+  agree_with(peer.extensions);
   const Status status = receive_from(peer);
   return status.ok() ? send_to(peer) : status;
 }

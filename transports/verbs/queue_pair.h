@@ -12,6 +12,8 @@
 
 namespace thinwire::transports::verbs {
 
+inline constexpr int kSpeedUnit = 100;  // Mb/s
+
 // Where a queue pair is, for its peer: docs/wire_format.md, "RDMA verbs".
 struct PathAddress {
   std::uint32_t queue_pair = 0;
@@ -20,10 +22,12 @@ struct PathAddress {
   std::uint8_t ethernet = 0;  // 1: RoCE
   std::uint8_t mtu = 0;       // ibv_mtu
   std::uint8_t reads = 0;     // outstanding reads and atomics
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t speed = 0;  // of its port, in kSpeedUnit; 0: unknown
   std::array<std::uint8_t, 16> gid{};
+  ibv_ece extensions{};  // what it can, or can together with its peer; options 0: nothing
 };
-static_assert(sizeof(PathAddress) == 32);
+static_assert(sizeof(PathAddress) == 44);
 
 struct QueueDepths {
   std::uint32_t send = 0;
@@ -60,6 +64,7 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
+  // Before connect() with what its device can beyond the standard, after it with what both can.
   PathAddress address() const;
   // Code::peer_lost: there is no way from here to that address.
   Status connect(const PathAddress& peer);
@@ -83,9 +88,14 @@ class QueuePair {
 
  private:
   QueuePair(const Context& context, QueueDepths depths, std::uint16_t path, std::uint16_t epoch)
-      : context_(context), depths_(depths), path_(path), epoch_(epoch) {}
+      : context_(context),
+        depths_(depths),
+        path_(path),
+        epoch_(epoch),
+        takes_extensions_(context.settings().config.ib_ece != 0) {}
   Status create_native(ibv_cq* cq);
   Status initialise(int access);
+  void agree_with(const ibv_ece& peer);
   Status receive_from(const PathAddress& peer);
   Status send_to(const PathAddress& peer);
   ibv_ah_attr route_to(const PathAddress& peer) const;
@@ -94,6 +104,7 @@ class QueuePair {
   const QueueDepths depths_;
   const std::uint16_t path_;
   const std::uint16_t epoch_;
+  bool takes_extensions_;  // as far as is known
   ibv_qp* native_ = nullptr;
   std::uint32_t first_packet_ = 0;
   std::uint32_t max_inline_bytes_ = 0;

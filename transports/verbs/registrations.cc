@@ -12,8 +12,12 @@ namespace {
 // it is not known it has no effect. Data is only ever looked at after its completion, and that is
 // what relaxed ordering leaves in place.
 // Only a device itself reads remotely (loopback.h): the queue pairs of peers do not allow it.
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                        IBV_ACCESS_RELAXED_ORDERING;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+int access_for(const Context& context) {
+  const bool relaxed = context.settings().config.ib_relaxed_ordering != 0;
+  return relaxed ? kAccess | IBV_ACCESS_RELAXED_ORDERING : kAccess;
+}
 }  // namespace
 
 Registrations::Registrations(const Contexts& contexts)
@@ -96,7 +100,7 @@ Result<MemoryKey> Registrations::add(void* data, std::size_t bytes, MemoryKind k
   if (const int known = find_region(begin, end); known >= 0) return make_key(known, cuda);
   const auto made = make_region(begin, end, true, [&](const Context& context) {
     return context.api().reg_mr(context.domain(), reinterpret_cast<void*>(begin), end - begin,
-                                kAccess);
+                                access_for(context));
   });
   if (!made.ok()) return made.status();
   return make_key(made.value(), cuda);
@@ -106,7 +110,8 @@ Result<MemoryKey> Registrations::add_dmabuf(void* data, std::size_t bytes, std::
                                             int fd) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const auto made = make_region(begin, begin + bytes, false, [&](const Context& context) {
-    return context.api().reg_dmabuf_mr(context.domain(), offset, bytes, begin, fd, kAccess);
+    return context.api().reg_dmabuf_mr(context.domain(), offset, bytes, begin, fd,
+                                       access_for(context));
   });
   if (!made.ok()) return made.status();
   return make_key(made.value(), true);

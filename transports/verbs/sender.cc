@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace thinwire::transports::verbs {
 
@@ -164,8 +165,8 @@ void Sender::take_counts(const MessageHeader& header) {
 }
 
 // The data path that would be done with `bytes` more first: by what it has under way, and by the
-// speed of its port. One that stands still, or is not known to work since it was mended, only where
-// there is no other.
+// speed of its ports. One that stands still, or is not known to work since it was mended, only
+// where there is no other.
 std::size_t Sender::quickest(std::size_t bytes) const {
   constexpr double kWaits = 1e15;
   std::size_t best = 1;
@@ -239,17 +240,22 @@ void Sender::end_parts(Send* send, std::size_t last, std::size_t bytes) {
   send->immediate.part = 0;
   for (std::size_t path = 1; path < paths_.size(); ++path) {
     if ((send->over >> (path - 1) & 1) == 0) continue;
-    write(send, path, path == last ? bytes : 0, true);
+    write_last(send, path, path == last ? bytes : 0);
     ++send->immediate.part;
   }
 }
 
 void Sender::write_whole(Send* send) {
   const std::size_t path = quickest(send->bytes);
-  while (send->at < send->bytes) {
-    const std::size_t bytes = std::min(send->bytes - send->at, max_write_bytes_);
-    write(send, path, bytes, send->at + bytes == send->bytes);
+  while (send->bytes - send->at > max_write_bytes_) write(send, path, max_write_bytes_, false);
+  write_last(send, path, send->bytes - send->at);
+}
+
+void Sender::write_last(Send* send, std::size_t path, std::size_t bytes) {
+  if (bytes > 0 && send->bytes > told_apart_bytes_) {
+    write(send, path, std::exchange(bytes, 0), false);
   }
+  write(send, path, bytes, true);
 }
 
 // The next `bytes` of the message.

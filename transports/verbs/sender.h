@@ -26,15 +26,18 @@ struct Freed {
 class Sender {
  public:
   // `staging`: what messages leave from. `paths`: the first for messages, the others for data.
+  // Messages of more than `told_apart_bytes` are written without immediate data, which an empty
+  // write behind them brings: switches may route the packets of the former each by itself.
   Sender(Registrations& registrations, const SlotMemory& staging,
          std::span<const std::unique_ptr<Path>> paths, std::uint32_t connection, Finished& finished,
-         std::size_t max_write_bytes)
+         std::size_t max_write_bytes, std::size_t told_apart_bytes)
       : registrations_(registrations),
         staging_(staging),
         paths_(paths),
         connection_(connection),
         finished_(finished),
-        max_write_bytes_(max_write_bytes) {}
+        max_write_bytes_(max_write_bytes),
+        told_apart_bytes_(told_apart_bytes) {}
 
   // As Connection::post_send().
   Status post(const void* data, std::size_t bytes, std::uint64_t tag, MemoryKey memory,
@@ -96,6 +99,8 @@ class Sender {
   // Writes as much as may be under way; true: all of it.
   bool write_some(Send* send);
   void end_parts(Send* send, std::size_t last, std::size_t bytes);
+  // The last that goes over this path.
+  void write_last(Send* send, std::size_t path, std::size_t bytes);
   void write(Send* send, std::size_t path, std::size_t bytes, bool tells);
   std::size_t quickest(std::size_t bytes) const;
   void finish(Send* send);
@@ -107,6 +112,7 @@ class Sender {
   const std::uint32_t connection_;
   Finished& finished_;
   const std::size_t max_write_bytes_;
+  const std::size_t told_apart_bytes_;
   Freed told_;
   Recycler<Send> sends_;
   std::vector<Send*> numbered_;

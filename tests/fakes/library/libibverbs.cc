@@ -93,6 +93,8 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   return verbs().modify_qp(qp, attributes, mask);
 }
 int ibv_destroy_qp(ibv_qp* qp) { return verbs().destroy_qp(qp); }
+int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) { return verbs().query_ece(qp, ece); }
+int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) { return verbs().set_ece(qp, ece); }
 
 }  // extern "C"
 #pragma GCC visibility pop
