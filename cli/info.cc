@@ -24,9 +24,9 @@ void print_transports(const std::vector<TransportFacts>& transports) {
       std::printf("%s: no device: %s\n", transport.name.c_str(), transport.error.c_str());
     }
     for (const NicInfo& nic : transport.devices) {
-      std::printf("%s: %s, %d Mbit/s, %s%s%s\n", transport.name.c_str(), nic.name.c_str(),
+      std::printf("%s: %s, %d Mbit/s, %s%s%s%s\n", transport.name.c_str(), nic.name.c_str(),
                   nic.speed_mbps, nic.pci_path.empty() ? "no PCI device" : nic.pci_path.c_str(),
-                  nic.reason.empty() ? "" : ": ", nic.reason.c_str());
+                  text_of(nic.ids).c_str(), nic.reason.empty() ? "" : ": ", nic.reason.c_str());
     }
   }
 }

@@ -1,9 +1,11 @@
 #include <cstdio>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/write_file.h"
 #include "topology/discover.h"
 #include "topology/nccl_topology.h"
+#include "topology/rails.h"
 #include "topology/render.h"
 #include "topology/text_file.h"
 
@@ -31,12 +33,18 @@ Result<topology::Topology> find_topology(const TopoOptions& options, const Log& 
   topology::DiscoverOptions discover;
   discover.xml_file = options.from_xml;
   discover.synthetic = options.synthetic;
-  if (discover.xml_file.empty() && discover.synthetic.empty()) {
-    const auto config = parse_config(with_nccl_files(process_environment()), log);
-    if (!config.ok()) return config.status();
-    discover.xml_file = config.value().hwloc_xml;
+  if (!discover.xml_file.empty() || !discover.synthetic.empty()) {
+    return topology::discover(discover, log);
   }
-  return topology::discover(discover, log);
+  const auto config = parse_config(with_nccl_files(process_environment()), log);
+  if (!config.ok()) return config.status();
+  discover.xml_file = config.value().hwloc_xml;
+  const auto found = topology::discover(discover, log);
+  if (!found.ok()) return found.status();
+  topology::Machine machine = found.value().machine();
+  topology::name_rails(DeviceList(config.value().ib_hca), DeviceList(config.value().socket_ifname),
+                       machine);
+  return topology::Topology(std::move(machine));
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ tw_nccl_result_t core_properties(Table table, int dev, Properties* properties) {
       .max_recvs = transports::kMaxGroupedReceives,
       .max_p2p_bytes = kMaxMessageBytes,
       .max_coll_bytes = kMaxMessageBytes,
-      .rail_id = tw_nccl_undefined,
-      .plane_id = tw_nccl_undefined,
+      .rail_id = static_cast<std::int16_t>(nic.ids.rail),
+      .plane_id = static_cast<std::int16_t>(nic.ids.plane),
       .member_count = static_cast<int>(device->members.size()),
       .members = {},
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "plugin/merged_ids.h"
+
 namespace thinwire::plugin {
 
 DeviceTable::DeviceTable(std::vector<Device> physical, transports::Transport& transport,
@@ -61,6 +63,12 @@ Status DeviceTable::check(std::span<const int> members) const {
   return possible;
 }
 
+std::vector<int> DeviceTable::planes() const {
+  std::vector<int> planes;
+  for (std::size_t i = 0; i < physical_; ++i) planes.push_back(devices_[i].nic.ids.plane);
+  return planes;
+}
+
 void DeviceTable::append(std::span<const int> members) {
   Device device = devices_[static_cast<std::size_t>(members[0])];
   device.members.assign(members.begin(), members.end());
@@ -72,6 +80,10 @@ void DeviceTable::append(std::span<const int> members) {
     device.nic.peer_memory &= nic.peer_memory;
     device.nic.dmabuf &= nic.dmabuf;
   }
+  std::vector<RailIds> ids;
+  for (const int member : members)
+    ids.push_back(devices_[static_cast<std::size_t>(member)].nic.ids);
+  device.nic.ids = merged_ids(ids, planes());
   devices_.push_back(std::move(device));
 }
 
@@ -84,7 +96,8 @@ Result<int> DeviceTable::merge(Table table, std::span<const int> members) {
     append(members);
     merges_.members.emplace_back(members.begin(), members.end());
     const NicInfo& nic = devices_.back().nic;
-    THINWIRE_INFO(log_, "device %zu: %s, %d Mb/s", index, nic.name.c_str(), nic.speed_mbps);
+    THINWIRE_INFO(log_, "device %zu: %s, %d Mb/s%s", index, nic.name.c_str(), nic.speed_mbps,
+                  text_of(nic.ids).c_str());
   } else if (!std::ranges::equal(devices_[index].members, members)) {
     THINWIRE_WARN(log_, "makeVDevice: device %zu is %s already, through the other table", index,
                   devices_[index].nic.name.c_str());

@@ -46,6 +46,8 @@ class DeviceTable {
  private:
   Status check(std::span<const int> members) const;
   void append(std::span<const int> members);
+  // Of the physical devices, as merged_ids() wants them.
+  std::vector<int> planes() const;
   std::vector<int> transport_indices(std::span<const int> members) const;
 
   transports::Transport& transport_;

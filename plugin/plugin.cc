@@ -90,9 +90,9 @@ Status Plugin::find_devices() {
   }
   std::vector<Device> devices = place_devices(std::move(found).value(), topology_);
   for (const auto& [nic, transport_index, cores, members] : devices) {
-    THINWIRE_INFO(log_, "device %s over %s: %d Mb/s, NUMA %d, %s", nic.name.c_str(),
+    THINWIRE_INFO(log_, "device %s over %s: %d Mb/s, NUMA %d%s, %s", nic.name.c_str(),
                   std::string(transport_->name()).c_str(), nic.speed_mbps, nic.numa_node,
-                  nic.reason.c_str());
+                  text_of(nic.ids).c_str(), nic.reason.c_str());
   }
   for (const std::string& line : gpu_lines(devices, topology_)) {
     THINWIRE_INFO(log_, "%s", line.c_str());

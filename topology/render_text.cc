@@ -51,7 +51,7 @@ void add_nics(const Topology& topology, std::string& out) {
         numa_text(nic.numa_node).c_str(), nic.cores.list().c_str());
     if (nic.speed_mbps > 0) add(out, ", %d Mbit/s", nic.speed_mbps);
     if (nic.guid != 0) add(out, ", card %llx", static_cast<unsigned long long>(nic.guid));
-    out += "\n";
+    out += text_of(nic.ids) + "\n";
   }
   if (topology.nics().empty()) out += "no NICs\n";
 }

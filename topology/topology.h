@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/nic_info.h"
 #include "topology/cpu_set.h"
 
 namespace thinwire::topology {
@@ -52,6 +53,7 @@ struct Nic {
   CpuSet cores;            // the nearest
   int speed_mbps = 0;      // 0: unknown
   std::uint64_t guid = 0;  // equal for the ports and functions of one card; 0: unknown
+  RailIds ids{};           // as the user names them (rails.h)
   const std::string& name() const { return net_name.empty() ? rdma_name : net_name; }
 };
 

@@ -160,6 +160,8 @@ static tw_nccl_result_t properties(any_function get, int version, int dev, struc
   device->max_coll_bytes = (size_t)512 << 20;
   device->member_count = 1;
   device->members[0] = dev;
+  device->rail = version == 12 ? got.v12.railId : tw_nccl_undefined;
+  device->plane = version == 12 ? got.v12.planeId : tw_nccl_undefined;
   if (version <= 7) {
     device->speed_mbps = got.v6.speed;
     device->max_receives = got.v6.maxRecvs;

@@ -38,6 +38,8 @@ struct device {
   size_t max_coll_bytes;
   int member_count; /* 1, itself, before v9 */
   int members[kMaxMembers];
+  int rail; /* tw_nccl_undefined before v12 */
+  int plane;
 };
 
 /* dlopen and dlsym, or fail(). */

@@ -46,6 +46,29 @@ static void check_refusals(struct driver* driver) {
   check_counts(driver, kDevices, kDevices);
 }
 
+/* Of fake0 to fake2, as NCCL_IB_HCA names them; the last is named none. */
+static const int kRails[kDevices] = {2, 2, 2, tw_nccl_undefined};
+static const int kPlanes[kDevices] = {0, 5, 5, tw_nccl_undefined};
+enum { kSeveralPlanes = 16384 };
+
+static void check_ids(const struct driver* driver, const struct device* device, int rail,
+                      int plane) {
+  if (driver->version < 12) rail = plane = tw_nccl_undefined;
+  require(device->rail == rail, "the rail of %s is %d", device->name, device->rail);
+  require(device->plane == plane, "the plane of %s is %d", device->name, device->plane);
+}
+
+static void check_rails(struct driver* driver) {
+  for (int dev = 0; dev < kDevices; ++dev) {
+    struct device net;
+    struct device coll;
+    require_success(net_properties(driver, dev, &net), "getProperties");
+    require_success(coll_properties(driver, dev, &coll), "CollNet getProperties");
+    check_ids(driver, &net, kRails[dev], kPlanes[dev]);
+    check_ids(driver, &coll, kRails[dev], kPlanes[dev]);
+  }
+}
+
 /* CollNet first, as NCCL does it. */
 static void check_merge(struct driver* driver) {
   static const int kMembers[kMaxMembers] = {1, 0, 2};
@@ -67,6 +90,7 @@ static void check_merge(struct driver* driver) {
   require(memcmp(&net, &coll, sizeof net) == 0, "the merged device differs between the tables");
   require(strcmp(net.name, "fake1+fake0+fake2") == 0, "its name is %s", net.name);
   require(net.speed_mbps == 3 * first.speed_mbps, "its speed is %d", net.speed_mbps);
+  check_ids(driver, &net, kRails[0], kSeveralPlanes | 1 << 0 | 1 << 1);
   require(net.member_count == 3 && memcmp(net.members, kMembers, 3 * sizeof(int)) == 0,
           "its members are others");
   const int nested[kMaxMembers] = {dev, 2};
@@ -114,6 +138,7 @@ static int rank_main(struct group* group, void* argument) {
   driver_load(&driver, job->library, job->version);
   require_success(driver_init(&driver, quiet), "init");
   check_counts(&driver, kDevices, kDevices);
+  check_rails(&driver);
   if (job->version >= 9) {
     check_refusals(&driver);
     check_merge(&driver);

@@ -22,6 +22,14 @@ class Command(unittest.TestCase):
         self.assertIn("SIMD targets: scalar", done.stdout)
         self.assertIn("tcp: ", done.stdout)
 
+    def test_info_shows_rails_and_complains_of_others(self):
+        done = run("info", NCCL_SOCKET_IFNAME="=lo::3:1")
+        self.assertRegex(done.stdout, r"(?m)^tcp: lo, .*, rail 3, plane 1: the only interface")
+        done = run("info", NCCL_SOCKET_IFNAME="=lo::3:20000")
+        self.assertRegex(done.stdout, r"(?m)^tcp: lo, .*, rail 3: the only interface")
+        self.assertRegex(done.stdout + done.stderr,
+                         r"NCCL_SOCKET_IFNAME: the plane 20000 of lo::3:20000 .* 0 to 16383")
+
     def test_info_shows_the_other_settings_beside_an_invalid_one(self):
         done = run("info", THINWIRE_COMPRESS="int9", THINWIRE_WORKERS="3")
         self.assertEqual(done.returncode, 1)

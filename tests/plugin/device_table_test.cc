@@ -49,6 +49,7 @@ std::vector<Device> four() {
     device.nic.speed_known = true;
     device.nic.guid = 40 + devices.size();
     device.nic.port = static_cast<int>(devices.size());
+    device.nic.ids = {3, device.nic.port % 2};
     device.transport_index = transport_index;
     devices.push_back(device);
   }
@@ -86,6 +87,14 @@ TEST_F(DeviceTableTest, Merge_JoinsNamesAndSpeeds_AndOpensAllMembers) {
   EXPECT_FALSE(table.open(1).ok());
   EXPECT_THAT(transport_.opened, ElementsAre(2));
   EXPECT_EQ(table.open(5).status().code(), Code::invalid_argument);
+}
+
+TEST_F(DeviceTableTest, Merge_OfTwoPlanesOfOneRail_IsOnThatRailAndAPlaneOfItsOwn) {
+  DeviceTable table(four(), transport_, merges_, log_);
+  EXPECT_TRUE(table.merge(Table::net, std::vector{0, 1}).ok());
+  EXPECT_TRUE(table.merge(Table::net, std::vector{1, 3}).ok());
+  EXPECT_EQ(table.find(4)->nic.ids, (RailIds{3, kMaxPlane + 1 + 3}));
+  EXPECT_EQ(table.find(5)->nic.ids, (RailIds{3, 1}));
 }
 
 TEST_F(DeviceTableTest, EachTable_CountsWhatWasMadeThroughIt_WithEqualIndices) {

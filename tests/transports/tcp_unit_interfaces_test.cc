@@ -57,6 +57,7 @@ TEST(ChooseInterfaces, Filters_SelectAsNcclDoes) {
       {"=eth", AddressFamily::any, ""},
       {"eth1,ib", AddressFamily::any, "eth1 ib0"},
       {"=eth0,ib0", AddressFamily::any, "eth0 ib0"},
+      {"=eth0::1:0,ib0:1", AddressFamily::any, "eth0 ib0"},
       {"^eth", AddressFamily::any, "lo docker0 ib0"},
       {"^docker,lo", AddressFamily::any, "eth0 eth1 ib0"},
       {"^=eth0,lo", AddressFamily::any, "eth1 docker0 ib0"},

@@ -26,6 +26,15 @@ TEST_F(VerbsDevice, Probe_DescribesThePort) {
   EXPECT_THAT(devices.value()[1].reason, HasSubstr("RoCE port 1, GID 1, 10.0.0.1, RoCEv2"));
 }
 
+TEST_F(VerbsDevice, Probe_KnowsTheRailsThatNcclIbHcaNames_AndComplainsOfOthers) {
+  config_.ib_hca = "=mlx5_0:1:2:0,mlx5_1::2:16384";
+  const auto devices = make({{.name = "mlx5_0"}, {.name = "mlx5_1"}})->probe();
+  ASSERT_TRUE(devices.ok());
+  EXPECT_EQ(devices.value()[0].ids, (RailIds{2, 0}));
+  EXPECT_EQ(devices.value()[1].ids, (RailIds{2, kUndefinedId}));
+  EXPECT_THAT(last_warning, HasSubstr("NCCL_IB_HCA: the plane 16384 of mlx5_1::2:16384"));
+}
+
 TEST_F(VerbsDevice, Probe_OfNothingUsable_SaysWhy) {
   EXPECT_THAT(make({})->probe().status().text(), HasSubstr("no RDMA device"));
   config_.ib_hca = "=other";

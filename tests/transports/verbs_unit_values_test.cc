@@ -6,7 +6,6 @@
 
 #include "transports/verbs/control_message.h"
 #include "transports/verbs/gid.h"
-#include "transports/verbs/hca_filter.h"
 #include "transports/verbs/message.h"
 #include "transports/verbs/pairs.h"
 #include "transports/verbs/words.h"
@@ -52,18 +51,6 @@ TEST(ChooseGid, Wanted_IsThatOrAnError) {
   const std::vector table{entry(0, "fe80::1", kV2), entry(1, "::ffff:10.0.0.1", kV2)};
   EXPECT_EQ(choose_gid(table, 1, 0).value().index, 0);
   EXPECT_EQ(choose_gid(table, 1, 7).status().code(), Code::invalid_config);
-}
-
-TEST(HcaFilter, AdmitsAsNcclDoes) {
-  EXPECT_TRUE(HcaFilter("").admits("mlx5_0", 1));
-  EXPECT_TRUE(HcaFilter("mlx5").admits("mlx5_10", 1));
-  EXPECT_FALSE(HcaFilter("=mlx5").admits("mlx5_10", 1));
-  EXPECT_TRUE(HcaFilter("=mlx5_1,mlx5_3:2").admits("mlx5_3", 2));
-  EXPECT_FALSE(HcaFilter("=mlx5_1,mlx5_3:2").admits("mlx5_3", 1));
-  EXPECT_FALSE(HcaFilter("^mlx5_1").admits("mlx5_1", 1));
-  EXPECT_FALSE(HcaFilter("^mlx5_1").admits("mlx5_10", 1));
-  EXPECT_TRUE(HcaFilter("^=mlx5_1").admits("mlx5_10", 1));
-  EXPECT_TRUE(HcaFilter("^=mlx5_1:2").admits("mlx5_1", 1));
 }
 
 TEST(Words, OfEveryCode_SaySomething) {

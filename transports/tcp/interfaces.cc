@@ -2,41 +2,13 @@
 
 #include <algorithm>
 
+#include "base/device_list.h"
+
 namespace thinwire::transports::tcp {
 
 namespace {
 
-// NCCL_SOCKET_IFNAME, taken apart.
-struct Filter {
-  bool exclude = false;
-  bool exact = false;
-  std::vector<std::string_view> names;
-
-  bool admits(std::string_view name) const {
-    const bool named = std::ranges::any_of(names, [&](std::string_view each) {
-      return exact ? name == each : name.starts_with(each);
-    });
-    return named != exclude;
-  }
-};
-
-Filter parse_filter(std::string_view text) {
-  Filter filter;
-  if (text.starts_with('^')) {
-    filter.exclude = true;
-    text.remove_prefix(1);
-  }
-  if (text.starts_with('=')) {
-    filter.exact = true;
-    text.remove_prefix(1);
-  }
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) filter.names.push_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return filter;
-}
+constexpr int kNoPort = 0;  // an interface has none
 
 bool fits(const SocketAddress& address, AddressFamily family) {
   switch (family) {
@@ -115,9 +87,9 @@ InterfaceChoice choose_interfaces(const std::vector<Interface>& all, std::string
                                     : std::string(" with NCCL_SOCKET_FAMILY=") + name_of(family);
   std::vector<Interface> chosen;
   if (!filter.empty()) {
-    const Filter parsed = parse_filter(filter);
+    const DeviceList list(filter);
     std::ranges::copy_if(candidates, std::back_inserter(chosen),
-                         [&](const Interface& each) { return parsed.admits(each.name); });
+                         [&](const Interface& each) { return list.admits(each.name, kNoPort); });
     const std::string by = "NCCL_SOCKET_IFNAME=" + std::string(filter) + of_family;
     if (!chosen.empty()) return make_choice(std::move(chosen), "matching " + by);
     return {{},

@@ -1,5 +1,6 @@
 #include "transports/tcp/tcp_transport.h"
 
+#include "base/device_list.h"
 #include "transports/tcp/endpoint.h"
 
 namespace thinwire::transports::tcp {
@@ -23,13 +24,19 @@ Status TcpTransport::find_devices() {
     return {Code::invalid_config,
             "no network interface matches NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY"};
   }
+  const DeviceList list(config.socket_ifname);
+  for (const std::string& complaint : list.complaints()) {
+    THINWIRE_WARN(settings_.log, "NCCL_SOCKET_IFNAME: %s", complaint.c_str());
+  }
   for (ChosenInterface& chosen : choice.chosen) {
     Device device{std::move(chosen.interface), {}};
     device.nic = describe_nic(device.interface, kSysfsRoot);
+    device.nic.ids = list.ids_of(device.nic.name, device.nic.port);
     device.nic.reason = std::move(chosen.reason);
-    THINWIRE_INFO(settings_.log, "TCP device %zu: %s, %s, %d Mbit/s: %s", devices_.size(),
+    THINWIRE_INFO(settings_.log, "TCP device %zu: %s, %s, %d Mbit/s%s: %s", devices_.size(),
                   device.nic.name.c_str(), device.interface.addresses.front().text().c_str(),
-                  device.nic.speed_mbps, device.nic.reason.c_str());
+                  device.nic.speed_mbps, text_of(device.nic.ids).c_str(),
+                  device.nic.reason.c_str());
     devices_.push_back(std::move(device));
   }
   return {};

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "transports/verbs/hca_filter.h"
+#include "base/device_list.h"
 #include "transports/verbs/words.h"
 
 namespace thinwire::transports::verbs {
@@ -17,14 +17,14 @@ namespace thinwire::transports::verbs {
 namespace {
 
 // The library's list, for as long as it is looked at.
-class DeviceList {
+class NativeDevices {
  public:
-  explicit DeviceList(const Api& api) : api_(api), list_(api.get_device_list(&count_)) {}
-  ~DeviceList() {
+  explicit NativeDevices(const Api& api) : api_(api), list_(api.get_device_list(&count_)) {}
+  ~NativeDevices() {
     if (list_ != nullptr) api_.free_device_list(list_);
   }
-  DeviceList(const DeviceList&) = delete;
-  DeviceList& operator=(const DeviceList&) = delete;
+  NativeDevices(const NativeDevices&) = delete;
+  NativeDevices& operator=(const NativeDevices&) = delete;
   ibv_device** begin() const { return list_; }
   ibv_device** end() const { return list_ + (list_ == nullptr ? 0 : count_); }
 
@@ -85,9 +85,13 @@ class PortFinder {
   PortFinder(const Settings& settings, const std::string& sysfs_root, std::vector<Device>& found)
       : settings_(settings),
         sysfs_root_(sysfs_root),
-        filter_(settings.config.ib_hca),
+        list_(settings.config.ib_hca),
         peer_memory_(has_peer_memory(sysfs_root)),
-        found_(found) {}
+        found_(found) {
+    for (const std::string& complaint : list_.complaints()) {
+      THINWIRE_WARN(settings.log, "NCCL_IB_HCA: %s", complaint.c_str());
+    }
+  }
 
   void look_at(ibv_device* native) {
     const std::string hca = native->name;
@@ -109,7 +113,7 @@ class PortFinder {
  private:
   void take_port(ibv_context* context, const ibv_device_attr& limits, const std::string& hca,
                  int number) {
-    if (!filter_.admits(hca, number)) return;
+    if (!list_.admits(hca, number)) return;
     ibv_port_attr port{};
     if (settings_.api.query_port(context, static_cast<std::uint8_t>(number), &port) != 0) return;
     if (port.state != IBV_PORT_ACTIVE) {
@@ -130,6 +134,7 @@ class PortFinder {
     device.interface = gid.value().interface;
     device.nic.name = limits.phys_port_cnt > 1 ? hca + ":" + std::to_string(number) : hca;
     device.nic.port = number;
+    device.nic.ids = list_.ids_of(hca, number);
     device.nic.guid = be64toh(limits.sys_image_guid);
     const int speed = speed_mbps(port.active_speed, port.active_width);
     device.nic.speed_known = speed > 0;
@@ -149,7 +154,7 @@ class PortFinder {
 
   const Settings& settings_;
   const std::string& sysfs_root_;
-  const HcaFilter filter_;
+  const DeviceList list_;
   const bool peer_memory_;
   bool dmabuf_ = false;  // the device that is looked at
   std::vector<Device>& found_;
@@ -163,7 +168,7 @@ Result<std::vector<Device>> find_devices(const Settings& settings, const std::st
   std::vector<Device> found;
   PortFinder finder(settings, sysfs_root, found);
   bool any = false;
-  for (ibv_device* native : DeviceList(settings.api)) {
+  for (ibv_device* native : NativeDevices(settings.api)) {
     any = true;
     finder.look_at(native);
   }
@@ -193,7 +198,7 @@ Context::~Context() {
 }
 
 Status Context::open_device(const std::string& hca) {
-  for (ibv_device* each : DeviceList(api())) {
+  for (ibv_device* each : NativeDevices(api())) {
     if (native_ == nullptr && hca == each->name) native_ = api().open_device(each);
   }
   return native_ == nullptr ? failed("the RDMA device cannot be opened") : Status();
