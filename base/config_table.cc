@@ -187,8 +187,9 @@ std::string configuration_markdown() {
       "comment. The environment overrides the file of `THINWIRE_CONF`, which overrides\n"
       "`/etc/thinwire.conf`. An empty value means the default. An invalid value fails\n"
       "initialisation with a message that names variable, value, source and what is accepted;\n"
-      "an unknown `THINWIRE_` name is warned about. `thinwire info` shows every value and where\n"
-      "it came from.\n\n";
+      "of NCCL's own variables it is warned about and ignored, as NCCL does. An unknown\n"
+      "`THINWIRE_` name is warned about. `thinwire info` shows every value and where it came\n"
+      "from.\n\n";
   const Config defaults;
   std::string_view section;
   for (const Setting& setting : kSettings) {

@@ -11,6 +11,7 @@ namespace thinwire::plugin {
 namespace {
 
 constexpr std::int64_t kWaitUs = 20'000;
+constexpr const char* kNoAnswer = "no answer in time";
 
 // Who is calling: sent when dialling.
 struct Hello {
@@ -120,7 +121,7 @@ Status GroupLinks::wait_for(std::uint64_t cookie, std::int64_t deadline_ns, std:
       if (bytes != nullptr) *bytes = completion.bytes[0];
       return completion.status;
     }
-    if (clock_.now_ns() >= deadline_ns) return {Code::peer_lost, "no answer in time"};
+    if (clock_.now_ns() >= deadline_ns) return {Code::peer_lost, kNoAnswer};
     endpoint_.wait(kWaitUs);
   }
 }
@@ -135,6 +136,7 @@ Status GroupLinks::send(int peer, std::uint64_t tag, const std::string& message,
     endpoint_.poll({});
     posted = link.post_send(buffers_.back()->data(), message.size(), tag, {}, cookie);
   }
+  if (posted.is_would_block()) return {Code::peer_lost, kNoAnswer};
   if (!posted.ok()) return posted;
   return wait_for(cookie, deadline_ns, nullptr);
 }

@@ -70,6 +70,7 @@ static int loss_rank(struct group* group, void* argument) {
   for (int i = 0; i < kWarmUps; ++i) {
     require_success(all_reduce_checked(&driver, group, comm, kElements), "all-reduce");
   }
+  barrier(group);
   if (group->rank == kVictim) raise(strcmp(job->name, "sigstop") == 0 ? SIGSTOP : SIGKILL);
   const double begin = seconds_now();
   const tw_nccl_result_t result = reduce_until_error(&driver, comm, job->bound_s);

@@ -125,6 +125,44 @@ TEST_P(Closing, ReceiverWithPostsUnderWay_ItsMemoryIsLeftAlone) {
   }
 }
 
+// As NCCL does it when it aborts: it frees what it posted, then closes.
+TEST_P(Closing, SenderWhoseMemoryIsGone_ItIsLeftAlone) {
+  for (const Moment& moment : moments()) {
+    const Pages out(moment.batch.total()), in(moment.batch.total());
+    Link link = link_with_posts(out, in, moment);
+    out.revoke();
+    link.from.connection.reset();
+    expect_peer_lost(link.to);
+    link.to.connection.reset();
+  }
+}
+
+TEST_P(Closing, ReceiverWhoseMemoryIsGone_ItIsLeftAlone) {
+  for (const Moment& moment : moments()) {
+    const Pages out(moment.batch.total()), in(moment.batch.total());
+    Link link = link_with_posts(out, in, moment);
+    in.revoke();
+    link.to.connection.reset();
+    expect_peer_lost(link.from);
+    link.from.connection.reset();
+  }
+}
+
+// What the sender was asked for is on its way, or here.
+TEST_P(Closing, ReceiverWhoseMemoryIsGoneUnderALargeMessage_ItIsLeftAlone) {
+  constexpr Batch kLarge{1, 4'000'000};
+  for (int rounds = 0; rounds < 16; ++rounds) {
+    const Pages out(kLarge.total()), in(kLarge.total());
+    Link link = link_with_posts(out, in, {kLarge, 0, 0});
+    for (int i = 0; i < rounds; ++i) poll_once();
+    poll(*left_);
+    in.revoke();
+    link.to.connection.reset();
+    for (int i = 0; i < 4; ++i) poll(*right_);
+    link.from.connection.reset();
+  }
+}
+
 // The receiver begins to take messages that are there, and ends before it has them.
 TEST_P(Closing, RightAfterThePostsForWaitingMessages_TheirMemoryIsLeftAlone) {
   for (const Batch& batch : kBatches) {

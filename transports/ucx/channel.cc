@@ -138,10 +138,12 @@ void Channel::begin_closing(std::uint32_t flags) {
   }
 }
 
-// What reads of shared memory were begun: UCX 1.13 ends the process when a worker is destroyed
-// under them. They need nobody but this side; what does need the peer makes no progress here, and
-// stays.
+// What reads of another process's memory were begun: UCX 1.13 ends the process when a worker is
+// destroyed under them. They need nobody but this side; what does need the peer makes no progress
+// here, and stays. The kernel does them, which notices that a buffer is gone. UCX itself does not,
+// and would write what else arrives: so nothing of this where there are no such reads.
 void Channel::finish_reads() {
+  if (!has_remote_reads(state_.context.resources())) return;
   constexpr int kIdleRounds = 4;
   int idle = 0;
   for (int round = 0; round < kLastRounds && idle < kIdleRounds; ++round) {

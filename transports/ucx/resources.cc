@@ -12,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kSharedMemory{"posix", "sysv", "xpmem"};
+constexpr std::array<std::string_view, 2> kRemoteReads{"cma", "knem"};
 // Name a class of devices that never leave the host.
 constexpr std::array<std::string_view, 2> kLocalDevices{"memory", "memory0"};
 
@@ -73,6 +74,12 @@ std::vector<std::string> devices_of(const NicInfo& nic, const std::vector<Resour
 
 bool has_shared_memory(const std::vector<Resource>& resources) {
   return std::ranges::any_of(resources, &Resource::is_shared_memory);
+}
+
+bool has_remote_reads(const std::vector<Resource>& resources) {
+  return std::ranges::any_of(resources, [](const Resource& resource) {
+    return std::ranges::find(kRemoteReads, resource.transport) != kRemoteReads.end();
+  });
 }
 
 bool has_network(const std::vector<Resource>& resources) {

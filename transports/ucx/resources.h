@@ -29,6 +29,8 @@ std::vector<std::string> devices_of(const NicInfo& nic, const std::vector<Resour
                                     const std::string& sysfs_root);
 
 bool has_shared_memory(const std::vector<Resource>& resources);
+// Whether the kernel copies from another process of this host.
+bool has_remote_reads(const std::vector<Resource>& resources);
 bool has_network(const std::vector<Resource>& resources);
 // Whether other hosts are reached over TCP alone.
 bool has_tcp_only(const std::vector<Resource>& resources);
