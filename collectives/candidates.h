@@ -21,8 +21,9 @@ using Candidates = std::array<Candidate, kScheduleKinds.size()>;  // in order of
 
 // Sums that are rounded as they travel are given schedules alone that round a bounded number of
 // times (direct and its kin, up to kMaxDirectRanks ranks or hosts), and above that those that round
-// as often as the logarithm or the root of the ranks says: never a ring's n times. Where
-// EngineOptions::piece_bytes is 0, each schedule with the best of a few sizes of pieces.
+// as often as the logarithm or the root of the ranks says: never a ring's n times, but for fp16 on
+// few ranks. Where EngineOptions::piece_bytes is 0, each schedule with the best of a few sizes of
+// pieces.
 Candidates candidates(const EngineOptions& options, const Layout& layout, Arithmetic arithmetic,
                       std::size_t vector_bytes);
 

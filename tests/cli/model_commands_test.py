@@ -110,6 +110,13 @@ class Plan(ModelCommand):
         self.assertRegex(text, r"ring .*not by auto: rounds at every step")
         self.assertRegex(text, r"auto takes direct")
 
+    def test_fp16_is_given_a_ring_of_few_ranks(self):
+        for ranks, schedule in ("8", "ring"), ("9", "direct"):
+            text = self.good("plan", "--ranks", ranks, "--size", "256M", "--codec", "fp16")
+            self.assertIn("auto takes " + schedule, text)
+        mixed = self.good("plan", "--ranks", "4", "--size", "256M", "--codec", "int8@host,fp16")
+        self.assertIn("auto takes direct", mixed)
+
     def test_wrong_arguments_are_named(self):
         for words, arguments in (
                 (("--ranks", "2 to 4096"), ("--ranks", "1")),
