@@ -15,7 +15,7 @@ make_root() {
   if [[ ! -s "$CACHE" ]]; then
     note "making a clean Debian root"
     mkdir -p "$(dirname "$CACHE")"
-    mmdebstrap --quiet --variant=minbase bookworm "$CACHE.new" </dev/null || cannot "mmdebstrap found no mirror"
+    mmdebstrap --quiet --format=tar --variant=minbase bookworm "$CACHE.new" </dev/null || cannot "mmdebstrap found no mirror"
     mv "$CACHE.new" "$CACHE"
   fi
   mkdir "$root"
